@@ -108,6 +108,8 @@ REFUSED = cases(
     filterbank_sink: channels=0 | rows=0 | channels=536870912 | machine_id=-1 |
         level_integrations=1 | level_integrations=1048577 | machine_id=2**31 | telescope=-1 |
         telescope=float('nan') | telescope='GBT' | beams=[] | beams=1 | filename=
+    psrfits_search_sink: channels=0 | rows=0 | channels=536870912 | filename= | beams=[] |
+        row_samples=-1 | channels=2**20; row_samples=1025 | channels=1023; nbits=4
     folder: channels=0 | beams=0 | products=5 | bins=1 | bins=65537 | channels=2**22 | period=0 |
         subintegration=0 | latency=11
     psrfits_sink: channels=0 | rows=0 | bins=1 | channels=2**23 | dm=-1 | period=0 | filename= |
@@ -284,6 +286,9 @@ ALLOWED = cases(
         seconds=0.5; rate=10; disk_limit=None; device=cpu; queue=1
     filterbank_sink: counts=True; channels=16 | channels=1 | nbits=8; machine_id=3; telescope=4 |
         array=mwa-32t; products=IQUV; channels=16 | array=mwa-32t; rows=2
+    psrfits_search_sink: counts=True; channels=16 | channels=1 | nbits=1; row_samples=100 |
+        array=mwa-32t; products=IQUV; channels=16; descending=True; source=B0329+54 |
+        array=mwa-32t; rows=2; filename=x-{beam}.sf; nbits=32
     folder: type=s8; beams=3; channels=5 | type=u8; epoch=1.7e9 | counts=True; beams=3; products=2 |
         products=4; bins=2; mean=False; subintegration=0.5
     psrfits_sink: channels=5; bins=7; dm=26.7; source=B0329+54 | array=mwa-32t; products=IQUV |

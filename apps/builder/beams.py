@@ -19,9 +19,11 @@ from ..beams.weights import (
     incoherent_masks,
     live_beams,
 )
-from ..filterbank_sink import filterbank_sink, paths_of, row_names
+from ..filterbank_sink import filterbank_sink
 from ..parameters.regular_file import check_regular
 from ..pointing import Drift, pointing, update_interval
+from ..power_file_sink import paths_of, row_names
+from ..psrfits_search_sink import psrfits_search_sink
 from ..streams.python_block import printable
 from ..streams.silent_block import silent
 from .input import check_writable, is_recording
@@ -141,6 +143,26 @@ def check_voltages(plan, beams):
         )
 
 
+def make_power_sink(plan, rows, **parameters):
+    """The block that writes the powers of beams, of the format that the file's name says; rows:
+    names of the beams."""
+    section = plan.beams
+    if section.is_psrfits and len(rows) > 1 and "{beam}" not in section.file:
+        raise plan.error(
+            "beams.file",
+            f"PSRFITS has a file for each of {len(rows)} beams: expected {{beam}} in its name",
+            shown=True,
+        )
+    check_writable(plan, "beams.file", paths_of(section.file, rows))
+    return silent(
+        psrfits_search_sink if section.is_psrfits else filterbank_sink,
+        filename=section.file,
+        nbits=section.bits,
+        overwrite=plan.outputs.overwrite,
+        **parameters,
+    )
+
+
 def stream_of(plan, signals, sizes, products, beams, rows):
     """The PowerStream of beams; products: of the powers; rows: beams of the powers."""
     summed = plan.beams.sum_channels
@@ -225,16 +247,13 @@ class Beams(Part):
         )
         rows = row_names(array, beams, self.products)
         if section.file is not None:
-            check_writable(plan, "beams.file", paths_of(section.file, rows))
-            self.sink = silent(
-                filterbank_sink,
-                filename=section.file,
+            self.sink = make_power_sink(
+                plan,
+                rows,
                 array=array,
                 beams=beams,
                 channels=sizes.channels // section.sum_channels,
                 products=self.products,
-                nbits=section.nbits,
-                overwrite=plan.outputs.overwrite,
                 counts=bool(flagging),
             )
         self._powers = Powers(

@@ -8,7 +8,7 @@
 import math
 import os
 
-from ..filterbank_sink import PRODUCTS
+from ..power_file_sink import PRODUCTS
 from ..folder import folder
 from ..psrfits_sink import psrfits_sink
 from ..streams.silent_block import silent

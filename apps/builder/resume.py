@@ -93,7 +93,7 @@ class Resumption:
             for what, own, wanted, same in (
                 ("samples of so many seconds", file.interval, sizes.power_integration, 1e-9),
                 ("channels", len(file.frequencies), self._channels(), 0),
-                ("bits", file.header["nbits"], self._plan.beams.nbits, 0),
+                ("bits", file.header["nbits"], self._plan.beams.bits, 0),
             ):
                 if abs(own - wanted) > same * abs(wanted):
                     raise refuse(f"its {what} are {own:.10g}, but those of this plan {wanted:.10g}")

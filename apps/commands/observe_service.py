@@ -33,7 +33,7 @@ WATCHDOG, INTEGRATIONS = 10.0, 5  # s without an integration, and so many integr
 RECORDED = "outputs.file", "beams.file", "voltages.file", "beams.voltages"
 SMALL = "ring.file", "search.dump", "search.candidates", "fold.file"
 #: endings of files that have no room for a history: it stands beside them
-WITHOUT_HISTORY = (".fil", ".raw", ".fits", ".ar", ".ecsv", ".csv")
+WITHOUT_HISTORY = (".fil", ".sf", ".raw", ".fits", ".ar", ".ecsv", ".csv")
 
 
 class Signals:

@@ -20,6 +20,7 @@ from gnuradio.aperture.arrays.array_description import Antenna, Input, Source, s
 from gnuradio.aperture.builder import beams as beams_part
 from gnuradio.aperture.commands import beams_command
 from gnuradio.aperture.formats.filterbank.reader import FilterbankFile
+from gnuradio.aperture.formats.power_files import PowerRecording
 from gnuradio.aperture.testing.observations import Observations, array_of, run, words
 from gnuradio.aperture.testing.qa_tools import DEVICE
 from gnuradio.aperture.testing.recordings import noise, write_dada
@@ -70,6 +71,29 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
             self.assertLess(powers[0][0], 30)
         self.observe("--beams", grid, "--products", "power", source=source, output="p-{beam}.fil")
         self.assertTrue(os.path.exists(self.path("p-b_0_y.fil")))
+
+    def test_search_mode(self):
+        """The same powers as in filterbank files come into PSRFITS, within half a step of a row."""
+        grid = ["--beams", "grid:az=170,el=55,columns=2,spacing=2,name=b", "--products", "IQUV"]
+        found = {}
+        for name, more in (("b.fil", []), ("{beam}.sf", []), ("h-{beam}.sf", ["--nbits", "32"])):
+            source = self.array(letters="xy", gains=False)
+            out = self.observe(*grid, *more, "--format", "fc32", source=source, output=name)
+            self.assertIn("beams         2", out)
+            names = [name.replace("{beam}", f"b_{i}") for i in range(2)]
+            recording = PowerRecording([self.path(each) for each in dict.fromkeys(names)], "all")
+            found[name] = np.empty((recording.samples, *recording.shape), np.float32)
+            recording.read_into(0, found[name])
+            self.assertEqual(recording.warnings, [])
+            found[name, "begin"] = sum(recording.begin)
+        right, eight, floats = (found[name] for name in ("b.fil", "{beam}.sf", "h-{beam}.sf"))
+        np.testing.assert_array_equal(floats, right)
+        self.assertEqual(eight.shape, right.shape)
+        self.assertAlmostEqual(found["b.fil", "begin"], found["{beam}.sf", "begin"], delta=1e-6)
+        # steps are 1/255 of what a row of 202 samples spans
+        span = np.ptp(right, axis=0)
+        self.assertLess((np.abs(eight - right) / span).max(), 0.501 / 255)
+        self.assertGreater((np.abs(eight - right) / span).max(), 0.45 / 255)
 
     def test_beams_from_a_file_that_move_and_stand(self):
         with open(self.path("beams.yaml"), "w") as file:
@@ -354,7 +378,13 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
                 1,
                 "/proc/beam.fil: no file can be made in its folder",
             ),
-            (["--beams", "grid:az=1,el=1", "--nbits", "16"], 2, "--nbits"),
+            (["--beams", "grid:az=1,el=1", "--nbits", "16"], 1, "--nbits 16: a filterbank file"),
+            (["--beams", "grid:az=1,el=1", "--nbits", "3"], 2, "--nbits"),
+            (
+                ["--beams", "grid:az=1,el=1,columns=2,spacing=1", "-o", "x.sf"],
+                1,
+                "-o x.sf: PSRFITS has a file for each of 2 beams: expected {beam} in its name",
+            ),
             ([], 2, "--beams"),
         ):
             found, out, err = run(

@@ -260,7 +260,7 @@ class qa_observe_plan(InFolder, gr_unittest.TestCase):
         # keys that are left out have the defaults of the other commands' options
         self.assertEqual(
             ("hann", "sc8", True, 32),
-            (engines.window, engines.format, outputs.overwrite, plan.beams.nbits),
+            (engines.window, engines.format, outputs.overwrite, plan.beams.bits),
         )
 
     def test_spoilt_ones(self):

@@ -124,8 +124,8 @@ class qa_plan(Observations, gr_unittest.TestCase):
                 "engines.phase_error: 100: expected a number from 0.001 to 90",
             ),
             ("engines: {products: X}", "engines.products: 'X' is not allowed; it must be "),
-            ("outputs: {nbits: 16}", "outputs.nbits: 16 is not allowed; it must be 8, 32"),
-            ("outputs: {nbits: x}", "outputs.nbits: 'x' is not allowed; it must be 8, 32"),
+            ("outputs: {nbits: 3}", "outputs.nbits: 3 is not allowed; it must be 1, 2, 4, 8, 16"),
+            ("outputs: {nbits: x}", "outputs.nbits: 'x' is not allowed; it must be 1, 2, 4, 8"),
             (
                 "outputs: {overwrite: no}",
                 "outputs.overwrite: 'no' is not allowed; it must be true or false",

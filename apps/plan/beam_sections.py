@@ -10,12 +10,13 @@ from dataclasses import dataclass
 
 from .. import candidate_sink, filterbank_sink, folder, pointing, power_source
 from ..beams.weights import NORMS, TAPERS
+from ..formats.psrfits.search_writer import COLUMNS
 from ..formats.voltages import DUMP_ENDINGS, VOLTAGE_ENDINGS
 from ..parameters.description import Integer, Switch, Text
 from ..parameters.regular_file import check_regular
 from . import texts
 from .fields import BEAMS, OBSERVE, SEARCH, Bytes, Form, Seconds, key, like
-from .names import FILTERBANK, PROFILES, TABLES, check_file_name
+from .names import FILTERBANK, PROFILES, SEARCH_MODE, TABLES, check_file_name
 
 DEFAULT_INTEGRATION = 1e-3  # s, of powers
 OF_BEAMS = BEAMS, OBSERVE
@@ -92,12 +93,25 @@ class Beams:
         "has more than 8 MB of voltages, of frames"
     ) = key(None, "--integration", metavar="SECONDS", otherwise=f"{DEFAULT_INTEGRATION:g}")
     file: Text(
-        "filterbank file of all beams, or with {beam} in its name one for each; {time} becomes the "
-        "UTC time of the first integration; may be left out with a search or a folding"
+        "filterbank file of all beams (.fil), or with {beam} in its name one for each; PSRFITS in "
+        "search mode (.sf) has one for each; {time} becomes the UTC time of the first integration; "
+        "may be left out with a search or a folding"
     ) = key(None, "-o", "--output", metavar="FILE.fil")
-    nbits: Integer("bits of a power in the file", choices=(8, 32)) = key(32, "--nbits")
+    nbits: Integer(
+        "bits of a power in the file: 8 or 32 in a filterbank file", choices=tuple(COLUMNS)
+    ) = key(None, "--nbits", otherwise="32, in PSRFITS 8")
     voltages: Text(f"also write {voltages_text('beam')}") = key(None, "--voltages", metavar="FILE")
     voltage_channels: CHANNELS = key(None, "--voltage-channels", metavar="N,N-N", otherwise="all")
+
+    @property
+    def is_psrfits(self):
+        """The file is PSRFITS in search mode."""
+        return self.file is not None and os.path.splitext(self.file)[1] in SEARCH_MODE
+
+    @property
+    def bits(self):
+        """Bits of a power in the file."""
+        return self.nbits or (8 if self.is_psrfits else 32)
 
     @property
     def selected(self):
@@ -106,7 +120,13 @@ class Beams:
 
     def check(self, plan):
         """Refuses files without beams, and beams with which nothing is done."""
-        check_file_name(plan, "beams.file", FILTERBANK, ("beam", "time"))
+        check_file_name(plan, "beams.file", FILTERBANK + SEARCH_MODE, ("beam", "time"))
+        if self.bits not in (8, 32) and not self.is_psrfits:
+            raise plan.error(
+                "beams.nbits",
+                "a filterbank file has 8 or 32; PSRFITS, whose name ends in .sf, has others",
+                shown=True,
+            )
         check_file_name(plan, "beams.voltages", VOLTAGE_ENDINGS, ("time", "beam", "channel"))
         used = ("beams.file", "search.trials", "fold.by", "beams.voltages")
         if plan.powers.files is not None:

@@ -15,7 +15,8 @@ LONGEST_ID = 64  # letters of what takes the place of {id}
 
 #: endings of files of visibilities; all but the first are made of it
 VISIBILITIES = (".uvh5", ".ms", ".uvfits")
-FILTERBANK = (".fil",)
+#: endings of files of powers: of SIGPROC, and of PSRFITS in search mode
+FILTERBANK, SEARCH_MODE = (".fil",), (".sf",)
 TABLES = (".ecsv", ".csv")
 PROFILES = (".fits", ".ar")
 #: fields in braces -> what each becomes

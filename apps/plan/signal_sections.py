@@ -246,7 +246,9 @@ class Outputs:
                 raise plan.error("outputs.resume", f"needs {plan.naming('beams.file')}")
             if "{time}" in plan.beams.file:
                 raise refuse("beams.file", f"{here} goes on with files whose names are known")
-            if plan.beams.nbits != 32:
+            if plan.beams.is_psrfits:
+                raise refuse("beams.file", f"{here} goes on with filterbank files (.fil)")
+            if plan.beams.bits != 32:
                 raise refuse(
                     "beams.nbits",
                     f"not with {here}: files of 8 bits do not hold the levels that the first "

@@ -59,6 +59,7 @@ from .join_channels import join_channels
 from .noise_switch import noise_switch
 from .pointing import pointing
 from .power_source import power_source
+from .psrfits_search_sink import psrfits_search_sink
 from .psrfits_sink import psrfits_sink
 from .sky_display import sky_display
 from .spead_sink import spead_sink
@@ -91,6 +92,7 @@ for _block in (
     noise_switch,
     pointing,
     power_source,
+    psrfits_search_sink,
     psrfits_sink,
     sky_display,
     spead_sink,

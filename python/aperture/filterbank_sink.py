@@ -5,83 +5,45 @@
 #
 """Block that writes the powers of beams into filterbank files."""
 
-import contextlib
-import errno
 import math
 import os
-import time as host
 
 import numpy as np
-import pmt
 
 from . import tags
 from .arrays import earth_rotation, geometry
-from .arrays.array_description import load_array
-from .beams.weights import beam_directions, find_polarizations
-from .files.file_names import TIME, check_different, check_fields, name_text, names_at
-from .files.growing_file import check_path, file_name
-from .files.roll_over import RecordingSink, RollOver
-from .files.sample_file import SampleFile, check_names, take_places
+from .beams.weights import beam_directions
+from .files.file_names import TIME
+from .files.sample_file import take_places
 from .formats.filterbank.header import HEADER_START, header_bytes, sexagesimal, telescope_id
 from .formats.filterbank.reader import FilterbankFile
-from .formats.filterbank.writer import (
-    LEVEL,
-    MISSING,
-    SETTINGS,
-    SIGNED_LEVEL,
-    Levels,
-    MissingSamples,
-    RecentMean,
-    cells_of,
-    write_settings,
+from .formats.filterbank.writer import LEVEL, SIGNED_LEVEL, Levels, RecentMean
+from .formats.power_lists import MissingSamples, cells_of
+from .parameters.description import Anything, Integer, Text
+from .parameters.rules import as_whole, one_of, refuse
+from .pointing import ZENITH
+from .power_file_sink import (
+    ARRAY,
+    BEAMS,
+    CHANNELS,
+    COUNTS,
+    OVERWRITE,
+    PRODUCT,
+    PRODUCTS,
+    ROWS,
+    PowerFileSink,
 )
-from .parameters.description import Anything, Integer, Switch, Text
-from .parameters.rules import as_whole, item_bytes, one_of, refuse
-from .pointing import ZENITH, as_beams, looking_at
 from .streams.publishing import Publishing
-from .streams.python_block import printable, python_block, text_of, vector_of
-from .streams.settings import DIRECTIONS, HeldSettings
-from .streams.tag_values import require, tag_value, time_of
 from .tracking.directions import icrs
 
-NEEDED = (tags.rx_time, tags.rx_freq, tags.rx_rate, tags.bandwidth, tags.spectra)
-LONGEST_GAP = 600.0  # s; a clock that jumps further forward is wrong
-LONGEST_OVERLAP = 1.0  # s; so is one that jumps further back
 FILLED_AT_ONCE = 1 << 24  # bytes
 # bytes of a file that are gathered for one write, and of all files
 WRITTEN_AT_ONCE = 1 << 16
 GATHERED = 1 << 26
 LONGEST_GATHERING = 0.25  # s
-#: products of the power detector -> of each of them, whether it may be negative
-PRODUCTS = {
-    "power": (False,),
-    "I": (False,),
-    "IQUV": (False, True, True, True),
-    "coherency": (False, False, True, True),
-}
 
 
-def row_names(array, beams, products):
-    """Names of what an item has one of: of a beam; with "power", where the array has two
-    polarisations, of a beam and polarisation."""
-    letters = find_polarizations(array)
-    if products == "power" and len(letters) > 1:
-        return [f"{beam.name} {letter}" for beam in beams for letter in letters]
-    return [beam.name for beam in beams]
-
-
-def paths_of(filename, names):
-    """The files, one for each name in the place of {beam}, or one for all; {time} is left as it
-    is."""
-    check_fields(filename, ("beam", "time"))
-    if "{beam}" not in filename:
-        return [filename]
-    paths = [filename.replace("{beam}", name_text(name)) for name in names]
-    check_different(filename, paths, "beams")
-    return paths
-
-
-class filterbank_sink(RecordingSink, python_block):
+class filterbank_sink(PowerFileSink):
     """
     Writes the powers of beams into filterbank files (.fil), which SIGPROC, PRESTO and what stands
     on them read.
@@ -145,21 +107,12 @@ class filterbank_sink(RecordingSink, python_block):
             "rx_time of the first integration in UTC, to the second: `obs-{time}.fil` becomes "
             "obs-20240101T123456Z.fil."
         ) = "beams-{time}.fil",
-        array: Text("An array description, or the file or shipped name of one.") = "two-dish",
-        beams: Anything(
-            "Objects of `aperture.Beam`, or dictionaries as in a file of beams (see "
-            "`pointing`); incoherent ones are the last, as in beam_power's items."
-        ) = ZENITH,
-        channels: Integer("Channels of an item.", 1, 2**31 - 1) = 1024,
-        products: Text(
-            "power, I, IQUV or coherency, as in the power detector.", *PRODUCTS
-        ) = "power",
+        array: ARRAY = "two-dish",
+        beams: BEAMS = ZENITH,
+        channels: CHANNELS = 1024,
+        products: PRODUCT = "power",
         nbits: Integer("32 (float) or 8.") = 32,
-        overwrite: Switch(
-            "True if existing files are replaced (when the first integration comes), or with "
-            "{time} in the name get neighbours with -2 behind their time; if not, "
-            "they are refused, at once where their names are known."
-        ) = True,
+        overwrite: OVERWRITE = True,
         machine_id: Integer("SIGPROC's number of the machine.", 0, 2**31 - 1) = 0,
         telescope: Anything(
             "SIGPROC's number of the telescope; None: that of the description's name, if "
@@ -170,47 +123,20 @@ class filterbank_sink(RecordingSink, python_block):
             2,
             1048576,
         ) = 64,
-        rows: Anything(
-            "If given, how many beams an item must have (a flowgraph that was drawn for so "
-            "many has items of that size)."
-        ) = None,
-        counts: Switch(
-            "True if there is a second port, for the counts of a block that takes masks "
-            "(`spectra_per_slice`)."
-        ) = False,
+        rows: ROWS = None,
+        counts: COUNTS = False,
     ):
-        array = load_array(array)
-        self._machine = int(machine_id)
-        self._level_integrations = int(level_integrations)
-        self._telescope = (
-            telescope_id(array.name) if telescope is None else as_whole("telescope", telescope, 0)
-        )
         one_of("nbits", nbits, (8, 32))
-        if products != "power" and len(find_polarizations(array)) != 2:
-            refuse("products", products, f"power: array {array.name!r} has one polarisation")
-        self._array, self._products, self._nbits = array, products, int(nbits)
-        self._beams = as_beams(array, beams, host.time())
-        self._names = row_names(array, self._beams, products)
-        if rows is not None and rows != len(self._names):
-            refuse("rows", rows, f"{len(self._names)}: as many beams of {products} as there are")
-        self._shape = (len(self._names), len(PRODUCTS[products]), int(channels))
-        axes = dict(zip(("beams", "products", "channels"), self._shape))
-        size = item_bytes("channels", 4, **axes) // 4
-        self._overwrite = overwrite
-        self._filename = file_name(filename)
-        self._patterns = paths_of(self._filename, self._names)
-        self._held, self._is_set = HeldSettings(), False  # true once one has changed
-        self._roll = RollOver(file_name(filename))
+        self._machine, self._nbits = int(machine_id), int(nbits)
+        self._level_integrations = int(level_integrations)
         self._publishing = Publishing(self._write_gathered, LONGEST_GATHERING)
-        self._kept = self._passed_over = 0  # see go_on()
-        self._start()
-        # a file that cannot be written is to be known before anything is computed
-        self._check_paths()
-        kinds = [(np.float32, size)]
-        if counts:
-            kinds.append((np.uint32, self._shape[0] * self._shape[2]))
         super().__init__(
-            "filterbank_sink", out_sig=None, in_sig=[vector_of(*kind) for kind in kinds]
+            "filterbank_sink", filename, array, beams, channels, products, overwrite, rows, counts
+        )
+        self._telescope = (
+            telescope_id(self._array.name)
+            if telescope is None
+            else as_whole("telescope", telescope, 0)
         )
 
     def go_on(self, kept, passed_over=0):
@@ -230,24 +156,6 @@ class filterbank_sink(RecordingSink, python_block):
         one_of("nbits", self._nbits, (32,))
         self._kept, self._passed_over = int(kept), int(passed_over)
 
-    def files(self):
-        """The paths, one for each beam or one for all; with {time} in them until the first
-        integration has come. Those of files on which others followed come first."""
-        return self._ended + self._paths
-
-    def integrations(self):
-        """Integrations that are in the files."""
-        return self._written_before + self._written - self._gathered
-
-    def filled(self):
-        """Integrations in the files that are missing in whole or of some beams, and were filled."""
-        return self._filled
-
-    def flagged(self):
-        """Returns, of what came with counts, the fraction of beams and channels that was flagged in
-        whole, and so was filled."""
-        return self._flagged / max(self._cells, 1)
-
     def levels(self):
         """Returns offset and step of 8-bit samples, float [beam][product][channel], in ascending
         frequency, such that the power is offset + step x byte; None before they are set."""
@@ -257,22 +165,10 @@ class filterbank_sink(RecordingSink, python_block):
 
     # ---- inside
 
-    def _ended_files(self):
-        return self._ended
-
-    def _check_paths(self):
-        for path in self._paths:
-            check_path(path, self._overwrite)
-            check_names(path, MISSING, SETTINGS)
-            if not self._overwrite:
-                check_path(path + MISSING, False)
-                check_path(path + SETTINGS, False)
-
     def _start(self):
-        self._paths, self._ended = list(self._patterns), []
-        self._files, self._missing = [], []
+        super()._start()
         self._floats = []  # 32-bit files that are about to be replaced
-        self._levels = self._setting = self._clock = None
+        self._levels = None
         # 8 bits: the contents of the file before the levels are set: (powers, lost) as of _add(),
         # and numbers of gaps
         self._waiting = []
@@ -281,311 +177,44 @@ class filterbank_sink(RecordingSink, python_block):
         # samples in it that are not in the files yet, bytes from those of a file to the next one's,
         # and the error with which they could not be written
         self._gathered, self._step, self._unwritten = 0, 0, None
-        # in the files that grow, and in those before them
-        self._written = self._written_before = 0
-        self._filled = self._left_out = 0
-        self._flagged = self._cells = 0  # channels of beams in integrations that were written
-        self._told = False  # true once a gap was reported
-        self._shift = 0  # samples of the file less integrations that came
-        self._behind = 0  # integrations that are to come a second time
 
     def _stop(self):
         self._publishing.stop()
-        try:
-            if self.error() is None:
-                self._write_gathered()
-                for file in self._files:
-                    file.check()
-                self._set_levels()
-        finally:
-            if self._filled:
-                self._warn(
-                    f"{self._filled} of {self.integrations()} integrations were filled, "
-                    f"which *{MISSING} lists"
-                )
-            self._close()
+        super()._stop()
 
     def _work(self, input_items, output_items):
-        count = len(input_items[0])
         with self._publishing.lock:
-            try:
-                self._take(*input_items)
-                if self._gathered:
-                    self._publishing.added(count / self._setting[tags.rx_rate])
-            except Exception:
-                with contextlib.suppress(OSError):
-                    try:
-                        self._write_gathered()
-                    finally:
-                        self._close()
-                raise
+            count = super()._work(input_items, output_items)
+            if self._gathered:
+                self._publishing.added(count / self._setting[tags.rx_rate])
         return count
 
-    def _close(self):
-        """Closes all files, even where one cannot be closed as it should."""
-        files, self._files, self._floats = self._files + self._floats, [], []
-        with contextlib.ExitStack() as stack:
-            for file in files:
-                stack.callback(file.close)
-
-    def _warn(self, text):
-        self.logger.warn(printable(f"{self._paths[0]}: {text}"))
-
-    def _say(self, error):
-        text = text_of(error)
-        named = isinstance(error, OSError) and error.strerror and error.filename in self._paths
-        if named or any(text.startswith(printable(f"{path}: ")) for path in self._paths):
-            return text
-        return printable(f"{self._paths[0]}: ") + text
-
-    def _take(self, items, counts=None):
-        """Takes items, tags first: what comes before one that is not right is good."""
-        first = self.nitems_read(0)
-        runs = self.runs(0, len(items))
-        powers = items.reshape(len(items), *self._shape)
-        if counts is not None:
-            counts = counts.reshape(len(items), self._shape[0], self._shape[2])
-        begin = end = 0  # range of good ones that are not in the files yet
-        lost = []  # (first, end, what _lost() says) of integrations
-        absent = 0  # integrations that are missing behind them
-
-        def add():
-            nonlocal begin, end, absent
-            if begin < end:
-                flags = None
-                if lost:
-                    flags = np.zeros((end - begin, *self._shape[:2]), bool)
-                    for first_lost, end_lost, rows in lost:
-                        flags[first_lost - begin : end_lost - begin] = rows
-                    lost.clear()
-                if counts is not None:
-                    flags = self._with_flagged(counts[begin:end], flags)
-                self._add(powers[begin:end], flags)
-            begin = end
-            if absent:
-                self._add_gap(absent)
-                absent = 0
-
-        problem = None
-        for run in runs:
-            item, stop = run.first - first, run.end - first
-            here = run.at(run.first)
-            try:
-                if news := self._held.take(here):
-                    add()
-                    self._take_settings(news)
-                gap = self._place(here, run.first)
-                flags = self._lost(here)
-            except ValueError as error:
-                problem = error
-                break
-            item += self._pass_over(stop - item)
-            if item == stop or (tags.partial in here and pmt.to_bool(here[tags.partial])):
-                continue
-            absent += gap
-            if flags is not None and flags.all():
-                absent += stop - item
-                continue
-            if absent or item > end:
-                add()
-                begin = item
-            end = stop
-            if flags is not None:
-                lost.append((item, stop, flags))
-        add()
-        if problem is not None:
-            raise problem
-
-    def _take_settings(self, news):
-        """Takes what was set of the stream: other files say so, where the name has the time."""
-        self._is_set = self._is_set or self._setting is not None
-        beams = self._beams
-        for setting in news:
-            if setting.kind == DIRECTIONS:
-                beams = looking_at(beams, setting.value[tags.directions])
-        looks_elsewhere = any(
-            not one.same_as(other) for one, other in zip(beams, self._beams, strict=True)
-        )
-        if not looks_elsewhere and all(setting.kind == DIRECTIONS for setting in news):
-            return
-        if self._written:
-            if TIME in self._filename:
-                self._follow_on()
-            elif looks_elsewhere:
-                raise ValueError(
-                    f"tags: settings: {news[-1]}: a file holds one direction of each beam; with "
-                    f"{TIME} in its name a new one would begin"
-                )
-            else:
-                self._write_settings()
-        if looks_elsewhere:
-            self._beams = beams
-            names = row_names(self._array, beams, self._products)
-            if len(set(names)) == len(names):
-                self._names = names
-                self._patterns = paths_of(self._filename, names)
-                self._paths = list(self._patterns)
-
-    def _write_settings(self):
-        for path in self._paths:
-            write_settings(path, self._held.lines() if self._is_set else [])
-
-    def _with_flagged(self, counts, lost):
-        """Returns what is lost, with channels of which nothing was counted: as lost, or
-        [...][channel]."""
-        flagged = counts == 0
-        self._cells += flagged.size
-        number = np.count_nonzero(flagged)
-        if number == 0:
-            return lost
-        self._flagged += number
-        shape = (len(counts), *self._shape)
-        cells = np.broadcast_to(flagged[:, :, np.newaxis], shape)
-        return cells.copy() if lost is None else cells | lost[..., None]
-
-    @staticmethod
-    def _value(here, key, convert):
-        return tag_value(here, key, convert, sender="power detector")
-
-    def _lost(self, here):
-        """Returns the powers of which nothing was counted: bool [row][product], None: all was."""
-        if tags.counted not in here:
-            return None
-        counted = self._value(here, tags.counted, pmt.u64vector_elements)
-        if 0 not in counted:
-            return None
-        rows, products = self._shape[:2]
-        if len(counted) not in (1, rows * products):
-            raise ValueError(
-                f"tags: counted has {len(counted)} numbers: one, or one for each of "
-                f"{rows} beams x {products} products"
-            )
-        lost = np.equal(counted, 0).reshape(-1, products if len(counted) > 1 else 1)
-        return np.broadcast_to(lost, (rows, products))
-
-    def _place(self, here, item):
-        """Returns how many samples are missing in front of this integration. The setting comes with
-        the first one and must not change."""
-        if self._setting is None:
-            require(here, NEEDED, "power detector")
-            values = {
-                key: self._value(here, key, pmt.to_double)
-                for key in (tags.rx_freq, tags.bandwidth, tags.rx_rate)
-            }
-            spectra = self._value(here, tags.spectra, pmt.to_uint64)
-            if not (
-                all(np.isfinite(list(values.values())))
-                and values[tags.bandwidth] > 0
-                and values[tags.rx_rate] > 0
-                and spectra > 0
-            ):
-                raise ValueError(
-                    f"tags: {values} and {spectra} spectra are not allowed: finite numbers, above 0"
-                )
-            self._setting = values
-            seconds, fraction = self._value(here, tags.rx_time, time_of)
-            if self._kept:
-                # the files began earlier, and some of what comes is in them
-                fraction -= (self._kept - self._passed_over) / values[tags.rx_rate]
-                seconds, fraction = seconds + math.floor(fraction), fraction - math.floor(fraction)
-                self._behind, self._written = self._passed_over, self._kept
-            self._clock = (item - self._kept, seconds, fraction)
-            self._hop = 1 / values[tags.rx_rate] / spectra
-            if text := earth_rotation.warning(earth_rotation.julian_date(*self._clock[1:])):
-                self._warn(text)
-            return 0
-        for key, value in self._setting.items():
-            if key in here and not math.isclose(
-                self._value(here, key, pmt.to_double), value, rel_tol=1e-9
-            ):
-                raise ValueError(
-                    f"tags: {key} {pmt.to_double(here[key]):.10g} comes after "
-                    f"{value:.10g}: a file holds one setting"
-                )
-        if tags.rx_time in here:
-            seconds, fraction = self._value(here, tags.rx_time, time_of)
-            begun, whole, part = self._clock
-            interval = 1 / self._setting[tags.rx_rate]
-            off = (seconds - whole) + (fraction - part) - (item - begun + self._shift) * interval
-            if not -LONGEST_OVERLAP <= off <= LONGEST_GAP:
-                raise ValueError(
-                    f"tags: rx_time jumps by {off:.6g} s: all samples of a file "
-                    f"follow on each other, and only {LONGEST_GAP:g} s are filled"
-                )
-            count = round(off / interval)
-            if count < 0 and not self._behind:
-                self._warn(f"{-count} integrations come a second time, and are left out")
-            self._behind = max(0, -count)
-            if count > 0:
-                self._shift += count
-                return count
-        return 0
-
-    def _pass_over(self, count):
-        """Returns how many of the next so many integrations are there already."""
-        count = min(count, self._behind)
-        self._behind -= count
-        self._shift -= count
-        return count
-
-    def _room_left(self):
-        """Samples for which the files have room; none: others follow on them."""
-        interval = 1 / self._setting[tags.rx_rate]
-        size = math.prod(self._shape) * self._nbits / 8 / len(self._patterns)
-        return max(0, self._roll.room(self._clock[1:], interval, size) - self._written)
-
-    def _is_left_out(self, count):
-        """Returns whether so many samples are not to be written; the clock goes on."""
-        if self._roll.recording:
-            return False
-        if self._written:
-            self._follow_on()
-        self._go_on(count)
-        self._left_out += count
-        return True
-
-    def _go_on(self, count):
-        """Sets the clock to that of the sample that comes so many after the files' first one."""
-        begun, seconds, fraction = self._clock
-        end = fraction + count / self._setting[tags.rx_rate]
-        self._clock = (
-            begun + count - self._shift,
-            seconds + math.floor(end),
-            end - math.floor(end),
-        )
-        self._shift = 0
-
-    def _follow_on(self):
-        """Ends the files, which others follow."""
+    def _finish(self):
         self._write_gathered()
         for file in self._files:
             file.check()
         self._set_levels()
-        self._close()
-        self._ended += self._paths
-        self._paths, self._missing, self._levels = list(self._patterns), [], None
-        self._go_on(self._written)
-        self._written_before += self._written
-        self._written = 0
 
-    def _pieces(self, count):
-        """Cuts so many samples where files end: gives (first, end) of those of a file, and lets the
-        next one begin."""
-        first = 0
-        while first < count:
-            if self._written and self._room_left() == 0:
-                self._follow_on()
-            end = min(count, first + max(1, self._room_left()))
-            yield first, end
-            first = end
+    def _write_rest(self):
+        self._write_gathered()
 
-    def _add(self, powers, lost=None):
-        """Adds powers to the files. powers: [sample][beam][product][channel], highest channel last;
-        lost: bool [sample][beam][product], or [sample][beam][product][channel]."""
-        if self._is_left_out(len(powers)):
-            return
-        for first, end in self._pieces(len(powers)):
-            self._add_piece(powers[first:end], None if lost is None else lost[first:end])
+    def _close(self):
+        self._files, self._floats = self._files + self._floats, []
+        super()._close()
+
+    def _under_way(self):
+        return self._gathered
+
+    def _size_of_sample(self):
+        return math.prod(self._shape) * self._nbits / 8 / len(self._patterns)
+
+    def _follow_on(self):
+        super()._follow_on()
+        self._levels = None
+
+    def _gap_added(self, count):
+        if self._nbits == 8 and self._levels is None:
+            self._waiting.append(count)
 
     def _add_piece(self, powers, lost):
         """Adds what goes into the files that grow, like _add()."""
@@ -600,16 +229,6 @@ class filterbank_sink(RecordingSink, python_block):
                 >= self._level_integrations
             ):
                 self._set_levels()
-
-    def _add_gap(self, count):
-        """Adds so many samples of which nothing is there."""
-        if self._is_left_out(count):
-            return
-        for first, end in self._pieces(count):
-            for samples in self._write_gap(end - first):
-                self._count(samples, np.ones((samples, *self._shape[:2]), bool))
-            if self._nbits == 8 and self._levels is None:
-                self._waiting.append(end - first)
 
     def _fill(self):
         """Returns what takes the place of what is missing: [beam][product][channel] of the file's
@@ -728,50 +347,15 @@ class filterbank_sink(RecordingSink, python_block):
             self._unwritten = error
             raise
 
-    def _count(self, samples, lost):
-        """Counts what was written; lost as of _add()."""
-        first = self._written
-        self._written += samples
-        if lost is None:
-            return
-        if lost.ndim == 4:
-            lost = lost.all(axis=3)
-            if not lost.any():
-                return
-        filled = np.flatnonzero(lost.any(axis=(1, 2)))
-        if not self._told:
-            self._warn(
-                f"nothing was received for sample {first + filled[0]}: it is filled, as "
-                f"are more of such, and *{MISSING} lists them"
-            )
-        self._told = True
-        self._filled += len(filled)
-        one = len(self._missing) == 1
-        for number, missing in enumerate(self._missing):
-            missing.add(first, lost.reshape(len(lost), -1) if one else lost[:, number])
-
     def _create(self):
         # floats are there already
         replaces = self._levels is not None
         if not replaces:
-            self._paths = names_at(self._patterns, self._clock[1], self._ended, self._overwrite)
-            self._check_paths()
-            self._roll.begun()
+            self._name_files()
         headers = [header_bytes(self._header(number)) for number in range(len(self._paths))]
         # all before any is cut: one may be written by somebody else
         for path in self._paths:
-            try:
-                self._files.append(
-                    SampleFile(path, HEADER_START if replaces else b"", self._overwrite)
-                )
-            except OSError as error:
-                if error.errno == errno.EMFILE:
-                    raise OSError(
-                        error.errno,
-                        f"{len(self._paths)} files are more than this process may open (ulimit -n)",
-                        path,
-                    ) from None
-                raise
+            self._files.append(self._open(path, *([HEADER_START] if replaces else [])))
             if self._floats:
                 # the lock has a successor
                 self._floats.pop(0).close()
@@ -781,8 +365,7 @@ class filterbank_sink(RecordingSink, python_block):
         for file, header in zip(self._files, headers):
             file.begin(header)
         if not replaces:
-            self._missing = [MissingSamples(path) for path in self._paths]
-            self._write_settings()
+            self._list_what_is_missing()
 
     def _keep(self, headers):
         """Keeps what is in files that go on, and takes the mean of their last samples."""
@@ -829,8 +412,7 @@ class filterbank_sink(RecordingSink, python_block):
     def _header(self, number):
         """Keywords and values of a file."""
         one_each = len(self._paths) > 1
-        per_beam = len(self._names) // len(self._beams)
-        beam = self._beams[number // per_beam]
+        beam = self._beam_of(number)
         setting = self._setting
         width = setting[tags.bandwidth] / self._shape[2]
         top = setting[tags.rx_freq] + (self._shape[2] - 1 - self._shape[2] // 2) * width

@@ -16,13 +16,13 @@ from .arrays.array_description import load_array
 from .files.file_names import TIME, check_different, check_fields, check_text, name_text, names_at
 from .files.growing_file import check_path, file_name
 from .files.roll_over import RollingSink, RollOver
-from .filterbank_sink import PRODUCTS, row_names
 from .folder import phase_segments
 from .formats.psrfits.profiles import write_profiles
 from .parameters.description import Anything, Integer, Number, Switch, Text
 from .parameters.rules import as_number, item_bytes, refuse
 from .parameters.times import SECONDS_PER_DAY, UNIX_EPOCH_MJD
 from .pointing import ZENITH, as_beams, looking_at
+from .power_file_sink import PRODUCTS, row_names
 from .streams.python_block import printable, python_block, text_of
 from .streams.settings import DIRECTIONS, HeldSettings
 from .streams.tag_values import dict_value, require, tag_value, time_of

@@ -27,8 +27,8 @@ FOLLOWERS = {
     "xengine": ("select", "uvh5_sink", "sky_display", "bandpass_display"),
     "fx_correlator": ("fringe_display",),
     "beamformer": ("power_detector",),
-    "power_detector": ("filterbank_sink",),
-    "beam_power": ("filterbank_sink",),
+    "power_detector": ("filterbank_sink", "psrfits_search_sink"),
+    "beam_power": ("filterbank_sink", "psrfits_search_sink"),
 }
 
 

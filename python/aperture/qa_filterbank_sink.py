@@ -567,7 +567,7 @@ class qa_filterbank_sink(InFolder, gr_unittest.TestCase):
         sink = filterbank_sink(str(self.path), array_of(), BEAMS, 4, "I", overwrite=False)
         top = gr.top_block()
         top.connect(blocks.vector_source_f([1.0] * 12, False, 12, tags_of(0)), sink)
-        with mock.patch("gnuradio.aperture.filterbank_sink.check_path", late):
+        with mock.patch("gnuradio.aperture.power_file_sink.check_path", late):
             top.run()
         self.assertRegex(sink.error(), f"{self.path}: the file exists, and overwrite is False")
         self.assertEqual(self.path.read_text(), "precious")

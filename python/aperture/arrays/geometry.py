@@ -197,6 +197,37 @@ def local_sidereal_time(time, longitude):
     return np.degrees(sidereal_time(day, longitude, fraction))
 
 
+#: rows: the galactic axes in ICRS (The Hipparcos and Tycho Catalogues 1997, volume 1, 1.5.11)
+GALACTIC_AXES = np.array(
+    [
+        [-0.0548755604, -0.8734370902, -0.4838350155],
+        [+0.4941094279, -0.4448296300, +0.7469822445],
+        [-0.8676661490, -0.1980763734, +0.4559837762],
+    ]
+)
+
+
+def galactic(ra, dec):
+    """Galactic longitude (0 to 360) and latitude of ICRS directions, all in degrees."""
+    ra, dec = np.radians(ra), np.radians(dec)
+    there = np.stack([np.cos(ra) * np.cos(dec), np.sin(ra) * np.cos(dec), np.sin(dec)])
+    x, y, z = np.tensordot(GALACTIC_AXES, there, 1)
+    return np.degrees(np.arctan2(y, x)) % 360, np.degrees(np.arcsin(np.clip(z, -1, 1)))
+
+
+def parallactic_angle(azimuth, elevation, latitude):
+    """The angle from the direction of the north celestial pole to that of the zenith, through east,
+    as seen in a direction, all in degrees: above 0 west of the meridian."""
+    azimuth, elevation, latitude = map(np.radians, (azimuth, elevation, latitude))
+    return np.degrees(
+        np.arctan2(
+            -np.sin(azimuth) * np.cos(latitude),
+            np.sin(latitude) * np.cos(elevation)
+            - np.cos(latitude) * np.sin(elevation) * np.cos(azimuth),
+        )
+    )
+
+
 # --- the ground ----------------------------------------------------------------------------------
 
 

@@ -64,19 +64,24 @@ class CheckedFile:
                 self.path,
             )
 
-    def add(self, *pieces):
-        """Adds all of these bytes; on a full disk none, with an OSError that names the file."""
+    def add(self, *pieces, over=0):
+        """Adds all of these bytes, in place of the last `over` ones, which were zeros and are no
+        more than these; on a full disk none, with an OSError that names the file."""
         self.check()
+        begin = self._size - over
         try:
+            if over:
+                os.lseek(self._file, begin, os.SEEK_SET)
             for data in pieces:
                 view = memoryview(data).cast("B")
                 while len(view):
                     view = view[os.write(self._file, view) :]
         except OSError as error:
+            os.ftruncate(self._file, begin)
             os.ftruncate(self._file, self._size)
             os.lseek(self._file, self._size, os.SEEK_SET)
             raise OSError(error.errno, error.strerror, self.path) from None
-        self._size += sum(memoryview(data).nbytes for data in pieces)
+        self._size = begin + sum(memoryview(data).nbytes for data in pieces)
 
     def rewrite_begin(self, data):
         """Writes these bytes in place of those at the beginning of the file."""

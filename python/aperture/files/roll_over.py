@@ -77,7 +77,7 @@ class RollOver:
         """A file begins: what was asked for is done."""
         self._asked.clear()
 
-    def room(self, start, interval, each):
+    def room(self, start, interval, each, together=1):
         """
         Integrations that go into a file, math.inf where nothing says so.
 
@@ -89,6 +89,9 @@ class RollOver:
             Seconds from one to the next.
         each : float
             Bytes of one.
+        together : int
+            Those that are written together: a file has a whole number of so many. It may begin so
+            much later than it otherwise would.
         """
         if self._asked.is_set():
             return 0
@@ -97,9 +100,9 @@ class RollOver:
             # an integration that begins a little before a multiple is meant to begin at it
             time = start[0] % self._seconds + start[1] + ROUNDING * interval
             left = self._seconds - time % self._seconds
-            most = max(1, math.ceil(left / interval))
+            most = together * max(1, math.ceil(left / interval / together))
         if self._size:
-            most = min(most, max(1, int(self._size // each)))
+            most = min(most, together * max(1, int(self._size // (together * each))))
         return most
 
     def ends(self, start, time, interval):

@@ -24,8 +24,8 @@ from gnuradio.aperture.calibration.uvcal import load_uvcal, save_uvcal
 from gnuradio.aperture.commands import fx
 from gnuradio.aperture.formats.dada.writer import DadaWriter
 from gnuradio.aperture.formats.filterbank import header as filterbank
-from gnuradio.aperture.formats.filterbank.writer import MissingSamples
 from gnuradio.aperture.formats.guppi.writer import GuppiWriter
+from gnuradio.aperture.formats.power_lists import MissingSamples
 from gnuradio.aperture.formats.psrfits.profiles import read_profiles, write_profiles
 from gnuradio.aperture.formats.sigmf.writer import SigmfWriter
 from gnuradio.aperture.formats.uvh5.merge import merge

@@ -6,8 +6,8 @@
 """Beams as the page knows them: their names and where they look, as plain values."""
 
 from ..arrays.array_description import load_array
-from ..filterbank_sink import row_names
 from ..pointing import as_beams
+from ..power_file_sink import row_names
 
 
 def beams_section(array, beams, products="power"):

@@ -17,31 +17,15 @@ import numpy as np
 
 from ...files.checked_file import whole_file
 from ...parameters.ascii_text import ascii_text
-from ...parameters.times import SECONDS_PER_DAY, UNIX_EPOCH_MJD, utc_text
+from ...parameters.times import SECONDS_PER_DAY, UNIX_EPOCH_MJD
 from ...transients.folding import FoldedProfiles
+from .primary import FITS_BLOCK, date_text, day_of, primary_header
 
-VERSION = "6.1"
 #: products -> how PSRFITS calls them
 POLARIZATIONS = {"power": "AA", "I": "INTEN", "IQUV": "IQUV", "coherency": "AABBCRCI"}
 #: minutes that an entry of the polyco table spans are a 16-bit number
 LONGEST_SPAN = 32767
 POLYCO_COEFFICIENTS = 15
-FITS_BLOCK = 2880  # bytes, of which a file is a multiple
-
-
-def _day(time):
-    """Whole MJD, whole seconds of that day, and the fraction of one."""
-    day, seconds = divmod(int(time[0]), SECONDS_PER_DAY)
-    return UNIX_EPOCH_MJD + day, seconds, float(time[1])
-
-
-def _sexagesimal(degrees, hours):
-    value = degrees / 15 if hours else degrees
-    sign = "-" if value < 0 else "" if hours else "+"
-    thousandths = round(abs(value) * 3600e4)
-    whole, rest = divmod(thousandths, 36000000)
-    minutes, rest = divmod(rest, 600000)
-    return f"{sign}{whole:02d}:{minutes:02d}:{rest / 1e4:07.4f}"
 
 
 def _polyco_row(segment, begin, end):
@@ -75,9 +59,9 @@ def _polyco(fits, segments, folded):
     if not rows:
         return []
     count = len(rows)
-    references = [_day(row[0]) for row in rows]
+    references = [day_of(row[0]) for row in rows]
     columns = [
-        fits.Column("DATE_PRO", "24A", array=[_date(begin)] * count),
+        fits.Column("DATE_PRO", "24A", array=[date_text(begin)] * count),
         fits.Column("POLYVER", "16A", array=["gr-aperture"] * count),
         fits.Column("NSPAN", "1I", unit="min", array=[row[1] for row in rows]),
         fits.Column("NCOEF", "1I", array=[POLYCO_COEFFICIENTS] * count),
@@ -120,7 +104,7 @@ def _shared(folded):
 
 def _history(fits, folded, start):
     cells = {
-        "DATE_PRO": ("24A", _date(start)),
+        "DATE_PRO": ("24A", date_text(start)),
         "PROC_CMD": ("256A", "gr-aperture folder"),
         "NSUB": ("1J", len(folded.powers)),
         "CTR_FREQ": ("1D", float(np.mean(folded.channels)) * 1e-6),
@@ -139,81 +123,6 @@ def _channel_width(folded):
     """MHz."""
     channels = folded.channels
     return float(channels[1] - channels[0]) * 1e-6 if len(channels) > 1 else 0.0
-
-
-def _primary(fits, folded, site, start, direction):
-    day, seconds, fraction = _day(start)
-    header = fits.PrimaryHDU()
-    width = _channel_width(folded)
-    cards = [
-        ("HDRVER", VERSION),
-        ("FITSTYPE", "PSRFITS"),
-        ("DATE", _date(start)),
-        ("OBSERVER", ""),
-        ("PROJID", ""),
-        ("TELESCOP", site.name if site else ""),
-        ("ANT_X", 0.0),
-        ("ANT_Y", 0.0),
-        ("ANT_Z", 0.0),
-        ("FRONTEND", "gr-aperture"),
-        ("NRCVR", 1),
-        ("FD_POLN", "LIN"),
-        ("FD_HAND", 1),
-        ("BACKEND", "gr-aperture"),
-        ("BECONFIG", "N/A"),
-        ("BE_PHASE", 1),
-        ("BE_DCC", 0),
-        ("BE_DELAY", 0.0),
-        ("TCYCLE", 0.0),
-        ("OBS_MODE", "PSR"),
-        ("DATE-OBS", _date(start)),
-        ("OBSFREQ", float(np.mean(folded.channels)) * 1e-6),
-        ("OBSBW", width * len(folded.channels)),
-        ("OBSNCHAN", len(folded.channels)),
-        ("CHAN_DM", 0.0),
-        ("PNT_ID", folded.beam),
-        ("SRC_NAME", folded.source or "unknown"),
-        ("COORD_MD", "J2000"),
-        ("EQUINOX", 2000.0),
-        ("RA", _sexagesimal(direction[0], True)),
-        ("DEC", _sexagesimal(direction[1], False)),
-        ("BMAJ", 0.0),
-        ("BMIN", 0.0),
-        ("STT_CRD1", _sexagesimal(direction[0], True)),
-        ("STT_CRD2", _sexagesimal(direction[1], False)),
-        ("TRK_MODE", "TRACK"),
-        ("STP_CRD1", _sexagesimal(direction[0], True)),
-        ("STP_CRD2", _sexagesimal(direction[1], False)),
-        ("SCANLEN", float(np.sum(folded.lengths))),
-        ("FD_MODE", "FA"),
-        ("FA_REQ", 0.0),
-        ("CAL_MODE", "OFF"),
-        ("CAL_FREQ", 0.0),
-        ("CAL_DCYC", 0.0),
-        ("CAL_PHS", 0.0),
-        ("STT_IMJD", day),
-        ("STT_SMJD", seconds),
-        ("STT_OFFS", fraction),
-        ("STT_LST", 0.0),
-    ]
-    if site is not None:
-        from ...arrays.geometry import geodetic_to_ecef, local_sidereal_time
-
-        place = dict(
-            zip(
-                ("ANT_X", "ANT_Y", "ANT_Z"),
-                geodetic_to_ecef(site.latitude, site.longitude, site.height),
-            )
-        )
-        place["STT_LST"] = float(local_sidereal_time(start[0], site.longitude)) * 240
-        cards = [(key, place.get(key, value)) for key, value in cards]
-    for key, value in cards:
-        header.header[key] = ascii_text(value) if isinstance(value, str) else value
-    return header
-
-
-def _date(time):
-    return utc_text(int(time[0]))
 
 
 def _subint_header(fits, folded):
@@ -314,7 +223,19 @@ def write_profiles(path, folded, site=None, start=None, direction=(0.0, 0.0), hi
     if start is None:
         early = folded.times[0][1] - folded.lengths[0] / 2
         start = (folded.times[0][0] + int(np.floor(early)), float(early - np.floor(early)))
-    files = [_primary(fits, folded, site, start, direction)]
+    files = [
+        primary_header(
+            "PSR",
+            channels=folded.channels,
+            width=_channel_width(folded),
+            beam=folded.beam,
+            source=folded.source,
+            seconds=float(np.sum(folded.lengths)),
+            site=site,
+            start=start,
+            direction=direction,
+        )
+    ]
     for line in history:
         files[0].header.add_history(ascii_text(line))
     files.append(_history(fits, folded, start))

@@ -152,6 +152,10 @@ class SearchFile(PowerFile):
             )
             self._rows = there
         self.samples = self._rows * self._block
+        said = number("NSTOT", 0)
+        if 0 <= self.samples - said < self._block:
+            # the last row has fewer
+            self.samples = int(said)
         kinds = "".join(str(header.get("POL_TYPE", "")).split()).upper()
         if self.ifs == 1:
             self.products = "power" if kinds in ONE else "I"
