@@ -18,10 +18,11 @@ import drawing
 import numpy as np
 from astropy.table import QTable
 from drawing import BLUE, ORANGE, panels
+from gnuradio import aperture
 from scipy.optimize import curve_fit
 
 from gnuradio.aperture.arrays.geometry import SPEED_OF_LIGHT, direction
-from gnuradio.aperture.tracking.directions import azimuth_elevation, parse_direction
+from gnuradio.aperture.tracking.directions import azimuth_elevation
 
 BOLTZMANN = 1.380649e-23
 FREQUENCY = 1420e6
@@ -37,8 +38,8 @@ def angles(times, meta):
     site = SimpleNamespace(
         latitude=meta["latitude_deg"], longitude=meta["longitude_deg"], height=meta["height_m"]
     )
-    there = direction(*azimuth_elevation(parse_direction("sun"), times, site))
-    here = direction(*azimuth_elevation(parse_direction(meta["direction"]), times, site))
+    there = direction(*azimuth_elevation(aperture.parse_direction("sun"), times, site))
+    here = direction(*azimuth_elevation(aperture.parse_direction(meta["direction"]), times, site))
     apart = 2 * np.degrees(np.arcsin(np.linalg.norm(there - here, axis=-1) / 2))
     return np.where(np.arange(len(times)) < np.argmin(apart), -1, 1) * apart
 
