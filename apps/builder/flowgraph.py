@@ -246,6 +246,7 @@ class Flowgraph(PartGraph):
         if sky.beams:
             self.beams = Beams(plan, signals, self.sizes, sky.beams, self.front)
             self.warnings += blind_beams(sky.beams, array, sum(signals.start_time))
+            self.warnings += age_warnings(sky.beams, sum(signals.start_time))
             self.warnings += sky.problems(plan, self.sizes.frame_length)
             if self.resumed:
                 self.beams.go_on(self.resumed, self._whole[0])

@@ -211,12 +211,9 @@ def angular_rate(direction, time, array):
     comes no nearer than d/2. time None: at any time.
     """
     if direction.tle is not None:
-        near = (
-            satellite(direction.tle).perigee
-            if time is None
-            else float(distance(direction, time, array))
-        )
-        return 2 * _FASTEST / near
+        if time is None:
+            return _FASTEST / satellite(direction.tle).perigee
+        return 2 * _FASTEST / float(distance(direction, time, array))
     return geometry.EARTH_ROTATION_RATE if direction.moving else 0.0
 
 
