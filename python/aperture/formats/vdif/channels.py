@@ -21,6 +21,7 @@ from .reader import _seconds_between, find_first
 
 CHUNK = 1 << 26  # bytes that are read at a time
 MOST_PIECES = 1 << 22  # pieces that a file may have
+WINDOW = 64  # frames of a thread by which the order of a file may be wrong, as in vdif_source
 #: bits of a component -> coding
 CODINGS = {1: "offset1", 2: "offset2", 4: "offset4", 8: "offset8", 16: "u16"}
 
@@ -48,6 +49,20 @@ def _numbers(words, stream):
     numbers = (seconds - stream.first[0]) * stream.frames_per_second
     numbers += (words[:, 1] & 0xFFFFFF).astype(np.int64) - stream.first[1]
     return np.where((later == 0) | (later == 1), numbers, -1)
+
+
+def _near(numbers):
+    """
+    Tells of each frame, in the order of the file, whether its number is near that of one of the
+    two before or behind it: a damaged time stands alone, and times behind a gap do not.
+    """
+    near = np.zeros(len(numbers), bool)
+    all_of_them = np.concatenate([[0, 0], numbers])  # the first frame has number 0
+    for shift in (1, 2):
+        close = np.abs(numbers - all_of_them[2 - shift : len(all_of_them) - shift]) <= WINDOW
+        near |= close
+        near[:-shift] |= close[shift:]
+    return near
 
 
 def _runs(places, numbers):
@@ -101,7 +116,8 @@ def channels_of(name, stream, center, falling, inverted, width=None):
     ours &= (words[:, 3] & 0xFFFF) == stream.station
     numbers, threads = _numbers(words, stream), words[:, 3] >> 16 & 0x3FF
     # a number that lies behind all that could be there is damaged
-    ours &= (numbers >= 0) & (numbers <= 2 * len(words) + 64)
+    ours &= (numbers >= 0) & (numbers <= 2 * len(words) + WINDOW)
+    ours[ours] = _near(numbers[ours])
     damaged, invalid = int(np.sum(~ours)), int(np.sum(ours & (words[:, 0] >> 31 == 1)))
     ours &= words[:, 0] >> 31 == 0
     warnings = [
