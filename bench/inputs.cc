@@ -243,6 +243,7 @@ vdif_stream stream_of(const recording_case& c)
     s.bits = bits_of(c.written);
     s.complex = c.complex;
     s.frames_per_second = 4000;
+    s.files = 1;
     for (int thread = 0; thread < c.vdif_threads; thread++)
         s.threads.push_back(thread);
     return s;
@@ -362,13 +363,14 @@ figures measure_reader(const recording_case& c,
         });
 }
 
-//! Measures the reader of channels, which has one thread; `samples` of the result are
+//! Measures the reader of channels; `samples` of the result are
 //! those of all channels.
 result run_channels(const recording_case& c,
                     int64_t bytes,
-                    const std::shared_ptr<recorded_files>& files)
+                    const std::shared_ptr<recorded_files>& files,
+                    int threads)
 {
-    channel_layout layout{ c.written, c.inputs, c.channels, {}, c.inputs };
+    channel_layout layout{ c.written, c.inputs, c.channels, {}, c.inputs, false };
     const int64_t spectrum = int64_t(c.inputs) * c.channels * layout.bits_of_sample() / 8;
     const int64_t block = c.block ? c.block : bytes / spectrum;
     for (int i = 0; i < c.inputs; i++)
@@ -401,9 +403,11 @@ result run_channels(const recording_case& c,
         layout,
         files,
         std::make_shared<listed_pieces>(std::vector<std::vector<piece>>{ list }),
-        spectra);
-    const auto times = measure_reader(
-        c, reader, *files, 1, item, std::max<int64_t>(4, (1 << 22) / item), spectra, 1);
+        spectra,
+        threads);
+    const int64_t call =
+        std::max({ int64_t(4), (1 << 22) / item, reader.samples_wanted() });
+    const auto times = measure_reader(c, reader, *files, 1, item, call, spectra, threads);
     return { c.name, spectra * spectrum, spectra * c.inputs * c.channels, times };
 }
 
@@ -451,7 +455,7 @@ run_reader(const std::string& name, const recording_case& c, int64_t bytes, int 
 {
     bytes = write_file(name, c, bytes);
     const auto files = std::make_shared<recorded_files>(std::vector<std::string>{ name });
-    const auto r = c.channels ? run_channels(c, bytes, files)
+    const auto r = c.channels ? run_channels(c, bytes, files, threads)
                               : run_samples(c, bytes, files, threads);
     std::remove(name.c_str());
     return r;

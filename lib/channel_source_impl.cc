@@ -89,9 +89,12 @@ channel_source::sptr channel_source::make(const parameters& p)
               { { "inputs", p.inputs }, { "channels", p.channels } },
               size_of(sample_type::fc32));
     recording r;
-    r.channelised = formats::channel_layout{
-        formats::parse_coding("coding", p.coding), p.inputs, p.channels, places_of(p), 1
-    };
+    r.channelised = formats::channel_layout{ formats::parse_coding("coding", p.coding),
+                                             p.inputs,
+                                             p.channels,
+                                             places_of(p),
+                                             1,
+                                             false };
     const std::string problem = r.channelised->problem();
     require(problem.empty(),
             "layout",
@@ -99,6 +102,7 @@ channel_source::sptr channel_source::make(const parameters& p)
             "each channel of each input in one row: " + problem);
     r.width = p.width;
     set_common(r, p, rate);
+    r.readers = p.readers;
     r.approximate = p.approximate;
     r.pieces = pieces_of(
         p.pieces, p.inputs, *r.files, true, [&](const formats::piece& piece, int set) {
@@ -199,7 +203,7 @@ int channel_source_impl::work(int noutput_items,
     if (d_recorded == d_type && unchanged)
         return recording_source_impl::work(noutput_items, input_items, output_items);
     const int64_t item = int64_t(inputs_per_port()) * d_channels * size_of(d_recorded);
-    const int64_t most = std::max<int64_t>(1, converted_bytes / item);
+    const int64_t most = std::max(samples_wanted(), converted_bytes / item);
     const int count = int(std::min<int64_t>(noutput_items, most));
     gr_vector_void_star read;
     for (auto& items : d_items) {

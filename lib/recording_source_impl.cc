@@ -5,7 +5,6 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#include "formats/recordings/conjugation.h"
 #include "recording_source_impl.h"
 #include <gnuradio/aperture/tags.h>
 #include <gnuradio/io_signature.h>
@@ -93,7 +92,7 @@ std::unique_ptr<formats::piece_reader> reader_of(const recording& r)
     const int64_t gap = int64_t(std::min(9e18, most_gap * r.rate.to_double()));
     if (r.channelised)
         return std::make_unique<formats::channel_reader>(
-            *r.channelised, r.files, r.pieces, gap);
+            *r.channelised, r.files, r.pieces, gap, r.readers);
     return std::make_unique<formats::recording_reader>(
         r.layout, r.files, r.pieces, gap, r.readers);
 }
@@ -217,9 +216,11 @@ recording_source_impl::recording_source_impl(recording r)
       d_not_numbers(d_r.inputs())
 {
     const int64_t ports = d_r.ports();
-    const int64_t bytes = std::max({ buffer_bytes,
-                                     bytes_of_thread * d_reader->threads(),
-                                     std::min(bytes_of_port * ports, most_bytes) });
+    const int64_t wanted = d_reader->samples_wanted() * ports * int64_t(d_r.item_bytes());
+    const int64_t bytes =
+        std::max({ buffer_bytes,
+                   bytes_of_thread * d_reader->threads(),
+                   std::min(std::max(bytes_of_port * ports, 4 * wanted), most_bytes) });
     for (int port = 0; port < ports; port++)
         set_min_output_buffer(
             port, long(std::max<int64_t>(4, bytes / ports / int64_t(d_r.item_bytes()))));
@@ -331,14 +332,6 @@ void recording_source_impl::note_not_numbers(const formats::piece_reader::gap& s
     d_told = true;
 }
 
-void recording_source_impl::conjugate(int port, void* items, int64_t count)
-{
-    const int64_t inputs = inputs_per_port(), each = d_r.channels();
-    formats::conjugate(d_r.type(), items, count * inputs * each, [&](int64_t i) {
-        ++d_clamped[size_t(port * inputs + i / each % inputs)];
-    });
-}
-
 int recording_source_impl::work(int noutput_items,
                                 gr_vector_const_void_star&,
                                 gr_vector_void_star& output_items)
@@ -369,9 +362,6 @@ int recording_source_impl::work(int noutput_items,
         note_not_numbers(some);
     for (const auto& [input, count] : got.clamped)
         d_clamped[size_t(input)] += count;
-    // samples that are no spectra are conjugated where they are read
-    for (int port = 0; d_r.channelised && d_r.inverted && port < d_r.ports(); port++)
-        conjugate(port, ports[port], got.samples);
     return int(got.samples);
 }
 

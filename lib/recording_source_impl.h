@@ -122,7 +122,8 @@ void set_common(recording& r, const Parameters& p, const formats::ratio& rate)
                 std::llround(p.start_time.second * formats::exact_time::per_second) };
     r.center_frequency = p.center_frequency;
     r.inverted = p.inverted;
-    r.layout.conjugated = p.inverted && r.layout.complex;
+    (r.channelised ? r.channelised->conjugated : r.layout.conjugated) =
+        p.inverted && r.complex();
     r.begin = p.begin;
     r.repeat = p.repeat;
 }
@@ -163,6 +164,9 @@ public:
              gr_vector_const_void_star& input_items,
              gr_vector_void_star& output_items) override;
 
+protected:
+    int64_t samples_wanted() const { return d_reader->samples_wanted(); }
+
 private:
     // Tags an item on all ports with a sample's time, the frequency and the rate.
     void tag_clock(int64_t sample, uint64_t item);
@@ -170,8 +174,6 @@ private:
     //! Counts samples that are NaN or infinite, and warns once.
     void note_not_numbers(const formats::piece_reader::gap& some);
     void fail(const std::string& error);
-    // Conjugates spectra in place.
-    void conjugate(int port, void* items, int64_t count);
 
     const recording d_r;
     const std::unique_ptr<formats::piece_reader> d_reader;

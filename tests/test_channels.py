@@ -520,6 +520,45 @@ class TestChannels(unittest.TestCase):
             part = data[151 * spectra : 160 * spectra, 2:, ::-1]
             np.testing.assert_array_equal(part[..., 0] + 1j * part[..., 1], scaled)
 
+    def test_vdif_damaged_times(self):
+        """A damaged second costs its frame alone: the first one, the last one, one behind a gap."""
+        made = self.rng.integers(0, 16, (3000, 2, 1, 16, 2))
+        path, size = self.path("damaged.vdif"), 32 + 16
+        gap = [(frame, thread) for frame in range(1000, 1700) for thread in (0, 1)]
+        for frame, thread, second in (
+            (500, 0, 2),
+            (2000, 1, 0),
+            (1700, 0, 2),
+            (2999, 1, 1),
+            (0, 1, 1),
+        ):
+            write_vdif(path, made, lost=gap)
+            frames = [(f, t) for f in range(3000) for t in (0, 1) if (f, t) not in gap]
+            with open(path, "r+b") as file:
+                file.seek(size * frames.index((frame, thread)))
+                file.write(second.to_bytes(4, "little"))
+            signals = open_input(f"vdif:{path},band=rising,freq=1e9,rate=1kHz")
+            self.assertIn("1 frames have damaged headers", " ".join(signals.warnings))
+            expected = 7 * (made[:, :, 0] - 8)
+            for entry in (*gap, (frame, thread)):
+                expected[entry] = 0
+            data, _ = read_all(signals)
+            np.testing.assert_array_equal(data, expected[: len(data)])
+            self.assertGreaterEqual(len(data), 2999)
+
+    def test_readers(self):
+        """Several threads read what one does."""
+        made = self.rng.integers(0, 16, (700, 2, 4, 16, 2))
+        path = self.path("readers.vdif")
+        write_vdif(path, made, lost=((10, 1),))
+        name = f"vdif:{path},band=rising,freq=1e9,rate=4kHz"
+        expected, tags = read_all(open_input(name))
+        for readers in (1, 7):
+            signals = open_input(f"{name},readers={readers}")
+            data, found = read_all(signals)
+            np.testing.assert_array_equal(data, expected)
+            self.assertEqual(found, tags)
+
     def test_drx(self):
         """Two tunings and two polarisations; one frame is not there."""
         made = self.made(12, 2, 2, 4096, bits=4)

@@ -8,6 +8,7 @@
 #include "formats/coding.h"
 #include "kernels/common/not_numbers.h"
 #include "kernels/common/simd.h"
+#include "kernels/common/transpose_square.h"
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -98,8 +99,53 @@ struct byte_table {
 template <coding What, int Bits, bool Big = false>
 constexpr byte_table<What, Bits, Big> table_of{};
 
-template <coding What, int Bits, bool Big = false>
-void unpack_bits(const uint8_t* file, int skipped, int64_t count, int8_t* out)
+// Unpacks whole bytes, a vector of them at a time; returns how many it did. The level of
+// each coding is that of 0, and something more for each bit.
+template <coding What, int Bits, bool Big>
+inline __attribute__((always_inline)) int64_t
+unpack_vectors(const uint8_t* file, int64_t count, int8_t* out)
+{
+    using vector = kernels::bytes16;
+    constexpr int in_byte = 8 / Bits;
+    constexpr int8_t zero = level_of(What, 0);
+    int64_t i = 0;
+    for (; i + int64_t(sizeof(vector)) <= count; i += sizeof(vector)) {
+        vector bytes, levels[in_byte];
+        std::memcpy(&bytes, file + i, sizeof bytes);
+        for (int k = 0; k < in_byte; k++) {
+            const int lowest = Bits * (Big ? in_byte - 1 - k : k);
+            levels[k] = vector{} + uint8_t(zero);
+            for (int bit = 0; bit < Bits; bit++) {
+                const vector mask = vector{} + uint8_t(1 << (lowest + bit));
+                levels[k] += vector((bytes & mask) == mask) &
+                             uint8_t(level_of(What, 1 << bit) - zero);
+            }
+        }
+        // components of the first byte, then those of the second one
+        kernels::transpose_square(levels);
+        for (int k = 0; k < in_byte; k++)
+            std::memcpy(
+                out + i * in_byte + k * int(sizeof(vector)), &levels[k], sizeof(vector));
+    }
+    return i;
+}
+
+// The attribute that makes a version for each processor cannot stand before a template.
+#define APERTURE_UNPACK(what, bits, big)                                                 \
+    APERTURE_SIMD int64_t unpack_##what(const uint8_t* file, int64_t count, int8_t* out) \
+    {                                                                                    \
+        return unpack_vectors<coding::what, bits, big>(file, count, out);                \
+    }
+APERTURE_UNPACK(offset1, 1, false)
+APERTURE_UNPACK(offset2, 2, false)
+APERTURE_UNPACK(offset4, 4, false)
+APERTURE_UNPACK(levels2_be, 2, true)
+APERTURE_UNPACK(s4_be, 4, true)
+#undef APERTURE_UNPACK
+
+template <coding What, int Bits, bool Big = false, class Vectors>
+void unpack_bits(
+    Vectors vectors, const uint8_t* file, int skipped, int64_t count, int8_t* out)
 {
     const auto& table = table_of<What, Bits, Big>;
     constexpr int in_byte = 8 / Bits;
@@ -110,7 +156,7 @@ void unpack_bits(const uint8_t* file, int skipped, int64_t count, int8_t* out)
         count -= first;
     }
     const int64_t whole = count / in_byte;
-    for (int64_t i = 0; i < whole; i++)
+    for (int64_t i = vectors(file, whole, out); i < whole; i++)
         std::memcpy(out + i * in_byte, table.of[file[i]], in_byte);
     if (count > whole * in_byte)
         std::memcpy(out + whole * in_byte,
@@ -161,15 +207,6 @@ APERTURE_SIMD void unpack_u8(const uint8_t* file, int64_t count, int8_t* out)
     }
 }
 
-// Whole bytes, of which each has two components.
-APERTURE_SIMD void unpack_s4_be(const uint8_t* file, int64_t bytes, int8_t* out)
-{
-    for (int64_t i = 0; i < bytes; i++) {
-        out[2 * i] = int8_t(int8_t(file[i]) >> 4);
-        out[2 * i + 1] = int8_t(int8_t(file[i] << 4) >> 4);
-    }
-}
-
 #define APERTURE_UNPACK(name, word, big, type, value)                      \
     APERTURE_SIMD void name(const uint8_t* file, int64_t count, type* out) \
     {                                                                      \
@@ -213,17 +250,20 @@ void unpack_integers(coding c, const uint8_t* file, int skipped, int64_t count, 
     auto* floats_out = static_cast<float*>(to);
     switch (c) {
     case coding::offset1:
-        return unpack_bits<coding::offset1, 1>(file, skipped, count, bytes_out);
+        return unpack_bits<coding::offset1, 1>(
+            unpack_offset1, file, skipped, count, bytes_out);
     case coding::offset2:
-        return unpack_bits<coding::offset2, 2>(file, skipped, count, bytes_out);
+        return unpack_bits<coding::offset2, 2>(
+            unpack_offset2, file, skipped, count, bytes_out);
     case coding::offset4:
-        return unpack_bits<coding::offset4, 4>(file, skipped, count, bytes_out);
+        return unpack_bits<coding::offset4, 4>(
+            unpack_offset4, file, skipped, count, bytes_out);
     case coding::levels2_be:
-        return unpack_bits<coding::levels2_be, 2, true>(file, skipped, count, bytes_out);
+        return unpack_bits<coding::levels2_be, 2, true>(
+            unpack_levels2_be, file, skipped, count, bytes_out);
     case coding::s4_be:
-        return skipped || count % 2
-                   ? unpack_bits<coding::s4_be, 4, true>(file, skipped, count, bytes_out)
-                   : unpack_s4_be(file, count / 2, bytes_out);
+        return unpack_bits<coding::s4_be, 4, true>(
+            unpack_s4_be, file, skipped, count, bytes_out);
     case coding::offset8:
         return unpack_offset8(file, count, bytes_out);
     case coding::u8:

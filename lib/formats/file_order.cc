@@ -8,81 +8,10 @@
 #include "formats/transposition.h"
 #include "kernels/common/simd.h"
 #include <gnuradio/aperture/file_order.h>
-#include <algorithm>
-#include <complex>
-#include <cstring>
 
 namespace gr::aperture::file_order {
 
 namespace {
-
-// A tile's rows are read a cache line at a time, and its columns written likewise: where
-// rows are a power of two apart, few of them stay in the cache together.
-constexpr int64_t line = 64; // bytes
-
-template <class element>
-void transpose_tile(const char* from,
-                    int64_t from_row,
-                    int64_t rows,
-                    int64_t columns,
-                    char* to,
-                    int64_t to_row)
-{
-    for (int64_t c = 0; c < columns; c++) {
-        auto* out = reinterpret_cast<element*>(to + c * to_row);
-        for (int64_t r = 0; r < rows; r++)
-            out[r] = reinterpret_cast<const element*>(from + r * from_row)[c];
-    }
-}
-
-void transpose_tile(const char* from,
-                    int64_t from_row,
-                    int64_t rows,
-                    int64_t columns,
-                    char* to,
-                    int64_t to_row,
-                    int bytes)
-{
-    switch (bytes) {
-    case 1:
-    case 2:
-        formats::transpose(from,
-                           size_t(from_row / bytes),
-                           int(rows),
-                           int(columns),
-                           to,
-                           size_t(to_row / bytes),
-                           bytes);
-        break;
-    case 4:
-        transpose_tile<uint32_t>(from, from_row, rows, columns, to, to_row);
-        break;
-    case 8:
-        transpose_tile<uint64_t>(from, from_row, rows, columns, to, to_row);
-        break;
-    default:
-        transpose_tile<std::complex<double>>(from, from_row, rows, columns, to, to_row);
-    }
-}
-
-//! Transposes few rows, one after the other.
-template <class element>
-void transpose_rows(const char* from,
-                    int64_t from_row,
-                    int64_t rows,
-                    int64_t columns,
-                    char* to,
-                    int64_t to_row)
-{
-    for (int64_t r = 0; r < rows; r++) {
-        const auto* in = reinterpret_cast<const element*>(from + r * from_row);
-        char* out = to + r * int64_t(sizeof(element));
-        for (int64_t c = 0; c < columns; c++)
-            *reinterpret_cast<element*>(out + c * to_row) = in[c];
-    }
-}
-
-constexpr int64_t few_rows = 8;
 
 /*!
  * Doubles above 2^52 are whole numbers: adding this one, and taking it off, rounds
@@ -129,30 +58,14 @@ void transpose(const void* from,
                const matrices& written,
                int bytes)
 {
-    const int64_t side = line / bytes;
-    for (int64_t m = 0; m < count; m++) {
-        const auto* in = static_cast<const char*>(from) + m * read.stride;
-        auto* out = static_cast<char*>(to) + m * written.stride;
-        if (rows < few_rows && bytes <= 2) {
-            (bytes == 1 ? transpose_rows<uint8_t>
-                        : transpose_rows<uint16_t>)(in,
-                                                    read.row,
-                                                    rows,
-                                                    columns,
-                                                    out,
-                                                    written.row);
-            continue;
-        }
-        for (int64_t r = 0; r < rows; r += side)
-            for (int64_t c = 0; c < columns; c += side)
-                transpose_tile(in + r * read.row + c * bytes,
-                               read.row,
-                               std::min(side, rows - r),
-                               std::min(side, columns - c),
-                               out + c * written.row + r * bytes,
-                               written.row,
-                               bytes);
-    }
+    for (int64_t m = 0; m < count; m++)
+        formats::transpose(static_cast<const char*>(from) + m * read.stride,
+                           read.row,
+                           int(rows),
+                           int(columns),
+                           static_cast<char*>(to) + m * written.stride,
+                           written.row,
+                           bytes);
 }
 
 void to_bytes(const float* powers,

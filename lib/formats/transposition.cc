@@ -15,86 +15,92 @@ namespace gr::aperture::formats {
 
 namespace {
 
-//! Transposes squares of as many rows as a vector has elements.
+// Rows are read a cache line at a time, and columns written likewise: where rows are a
+// power of two apart, few of them stay in the cache together.
+constexpr int line_bytes = 64;
+
+//! Transposes squares of as many rows as a vector has elements, and what is left singly.
 template <class element, class vector>
-void transpose_elements(const element* in,
-                        size_t in_stride,
-                        int rows,
-                        int columns,
-                        element* out,
-                        size_t out_stride)
+void transpose_tile(const char* in,
+                    int64_t in_stride,
+                    int rows,
+                    int columns,
+                    char* out,
+                    int64_t out_stride)
 {
     constexpr int side = int(sizeof(vector) / sizeof(element));
-    const int whole_rows = rows - rows % side;
+    const int whole_rows = side > 1 ? rows - rows % side : 0;
     const int whole_columns = columns - columns % side;
     for (int r = 0; r < whole_rows; r += side)
         for (int c = 0; c < whole_columns; c += side) {
             vector v[side];
             for (int i = 0; i < side; i++)
-                std::memcpy(
-                    &v[i], in + size_t(r + i) * in_stride + size_t(c), sizeof(vector));
-            kernels::transpose_square(v);
+                std::memcpy(&v[i],
+                            in + (r + i) * in_stride + c * int(sizeof(element)),
+                            sizeof(vector));
+            if constexpr (side > 1)
+                kernels::transpose_square(v);
             for (int i = 0; i < side; i++)
-                std::memcpy(
-                    out + size_t(c + i) * out_stride + size_t(r), &v[i], sizeof(vector));
+                std::memcpy(out + (c + i) * out_stride + r * int(sizeof(element)),
+                            &v[i],
+                            sizeof(vector));
         }
     for (int r = 0; r < rows; r++)
         for (int c = r < whole_rows ? whole_columns : 0; c < columns; c++)
-            out[size_t(c) * out_stride + size_t(r)] =
-                in[size_t(r) * in_stride + size_t(c)];
+            std::memcpy(out + c * out_stride + r * int(sizeof(element)),
+                        in + r * in_stride + c * int(sizeof(element)),
+                        sizeof(element));
 }
 
-//! Transposes element by element, a cache line of each row at a time.
-template <class element>
-void transpose_singly(const element* in,
-                      size_t in_stride,
-                      int rows,
-                      int columns,
-                      element* out,
-                      size_t out_stride)
+template <class element, class vector>
+void transpose_all(const char* in,
+                   int64_t in_stride,
+                   int rows,
+                   int columns,
+                   char* out,
+                   int64_t out_stride)
 {
-    constexpr int side = 64 / sizeof(element);
-    for (int start = 0; start < rows; start += side)
-        for (int c = 0; c < columns; c++)
-            for (int r = start; r < std::min(rows, start + side); r++)
-                out[size_t(c) * out_stride + size_t(r)] =
-                    in[size_t(r) * in_stride + size_t(c)];
-}
-
-template <class element>
-const element* as(const void* in)
-{
-    return static_cast<const element*>(in);
-}
-template <class element>
-element* as(void* out)
-{
-    return static_cast<element*>(out);
+    constexpr int side = line_bytes / int(sizeof(element));
+    for (int r = 0; r < rows; r += side)
+        for (int c = 0; c < columns; c += side)
+            transpose_tile<element, vector>(in + r * in_stride + c * int(sizeof(element)),
+                                            in_stride,
+                                            std::min(side, rows - r),
+                                            std::min(side, columns - c),
+                                            out + c * out_stride +
+                                                r * int(sizeof(element)),
+                                            out_stride);
 }
 
 } // namespace
 
 void transpose(const void* in,
-               size_t in_stride,
+               int64_t in_stride,
                int rows,
                int columns,
                void* out,
-               size_t out_stride,
+               int64_t out_stride,
                int element_bytes)
 {
+    const auto call = [&](auto all) {
+        all(static_cast<const char*>(in),
+            in_stride,
+            rows,
+            columns,
+            static_cast<char*>(out),
+            out_stride);
+    };
     switch (element_bytes) {
     case 1:
-        return transpose_elements<uint8_t, kernels::bytes16>(
-            as<uint8_t>(in), in_stride, rows, columns, as<uint8_t>(out), out_stride);
+        return call(transpose_all<uint8_t, kernels::bytes16>);
     case 2:
-        return transpose_elements<uint16_t, kernels::words8>(
-            as<uint16_t>(in), in_stride, rows, columns, as<uint16_t>(out), out_stride);
+        return call(transpose_all<uint16_t, kernels::words8>);
     case 4:
-        return transpose_singly(
-            as<uint32_t>(in), in_stride, rows, columns, as<uint32_t>(out), out_stride);
+        return call(transpose_all<uint32_t, kernels::words4>);
     case 8:
-        return transpose_singly(
-            as<uint64_t>(in), in_stride, rows, columns, as<uint64_t>(out), out_stride);
+        return call(transpose_all<uint64_t, kernels::words2>);
+    case 16:
+        return call(transpose_all<kernels::words2, kernels::words2>);
     }
     throw std::logic_error("no elements of this size");
 }

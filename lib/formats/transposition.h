@@ -8,21 +8,20 @@
 #ifndef INCLUDED_APERTURE_FORMATS_TRANSPOSITION_H
 #define INCLUDED_APERTURE_FORMATS_TRANSPOSITION_H
 
-#include <cstddef>
 #include <cstdint>
 
 namespace gr::aperture::formats {
 
 /*!
- * Transposes: out[c][r] = in[r][c], for elements of 1, 2, 4 or 8 bytes.
- * \param in_stride, out_stride elements from one row of each to the next
+ * Transposes: out[c][r] = in[r][c], for elements of 1, 2, 4, 8 or 16 bytes.
+ * \param in_stride, out_stride bytes from one row of each to the next
  */
 void transpose(const void* in,
-               size_t in_stride,
+               int64_t in_stride,
                int rows,
                int columns,
                void* out,
-               size_t out_stride,
+               int64_t out_stride,
                int element_bytes);
 
 //! Replaces -128 by -127, which is the lowest that later blocks expect. \returns how many

@@ -8,6 +8,7 @@
 #include "formats/recordings/columns.h"
 #include "formats/recordings/recording_reader.h"
 #include "formats/recordings/thread_pool.h"
+#include "recordings.h"
 #include <cppunit/extensions/HelperMacros.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -22,60 +23,9 @@
 #include <stdexcept>
 
 using namespace gr::aperture::formats;
+using namespace recordings;
 
 namespace {
-
-// ThreadSanitizer watches how threads meet, for which little has to be read: it is slow.
-#ifdef __SANITIZE_THREAD__
-constexpr int fewer = 10;
-#else
-constexpr int fewer = 1;
-#endif
-
-using bytes = std::vector<char>;
-
-bytes noise(size_t count, unsigned seed)
-{
-    std::mt19937 random(seed);
-    bytes all(count);
-    for (char& b : all)
-        b = char(random());
-    return all;
-}
-
-//! A file in memory.
-class memory_file
-{
-public:
-    explicit memory_file(const bytes& content)
-        : d_file(memfd_create("recording", MFD_CLOEXEC))
-    {
-        CPPUNIT_ASSERT(pwrite(d_file, content.data(), content.size(), 0) ==
-                       ssize_t(content.size()));
-    }
-    ~memory_file() { close(d_file); }
-    memory_file(const memory_file&) = delete;
-    std::string name() const { return "/proc/self/fd/" + std::to_string(d_file); }
-    void shorten(size_t size) { CPPUNIT_ASSERT(ftruncate(d_file, off_t(size)) == 0); }
-
-private:
-    const int d_file;
-};
-
-//! All that a reader says of a recording that is read in calls of odd sizes.
-struct reading {
-    std::vector<bytes> ports;
-    std::vector<std::array<int64_t, 3>> gaps, not_numbers; //!< (input, first, count)
-    std::vector<uint64_t> clamped;
-    std::string error;
-
-    bool operator==(const reading& other) const
-    {
-        return ports == other.ports && gaps == other.gaps &&
-               not_numbers == other.not_numbers && clamped == other.clamped &&
-               error == other.error;
-    }
-};
 
 reading read_all(const recording_layout& layout,
                  const std::shared_ptr<recorded_files>& files,
@@ -86,37 +36,13 @@ reading read_all(const recording_layout& layout,
 {
     recording_reader reader(
         layout, files, std::make_shared<listed_pieces>(list), int64_t(1) << 40, threads);
-    const size_t item = size_t(layout.inputs_per_port) * size_of(layout.type());
-    reading all;
-    all.ports.resize(size_t(layout.ports()));
-    all.clamped.resize(layout.inputs.size());
-    reader.restart(0);
-    for (int64_t done = 0;;) {
-        std::vector<bytes> part(all.ports.size(), bytes(size_t(call) * item, 0x5a));
-        std::vector<char*> ports;
-        for (auto& p : part)
-            ports.push_back(p.data());
-        const auto r = reader.read(ports, call, samples);
-        for (size_t port = 0; port < part.size(); port++)
-            all.ports[port].insert(all.ports[port].end(),
-                                   part[port].begin(),
-                                   part[port].begin() +
-                                       std::ptrdiff_t(size_t(r.samples) * item));
-        for (const auto& g : r.gaps)
-            all.gaps.push_back({ g.input, done + g.first, g.count });
-        for (const auto& g : r.not_numbers)
-            all.not_numbers.push_back({ g.input, done + g.first, g.count });
-        for (const auto& [input, count] : r.clamped)
-            all.clamped[size_t(input)] += count;
-        done += r.samples;
-        if (r.samples == 0)
-            break;
-    }
-    all.error = reader.error();
-    return all;
+    return recordings::read_all(reader,
+                                int(layout.inputs.size()),
+                                layout.ports(),
+                                size_t(layout.inputs_per_port) * size_of(layout.type()),
+                                samples,
+                                call);
 }
-
-constexpr int threads_tried[] = { 1, 2, 7 };
 
 } // namespace
 
@@ -131,6 +57,7 @@ class qa_recording_reader : public CppUnit::TestCase
     CPPUNIT_TEST(test_gaps_and_not_numbers);
     CPPUNIT_TEST(test_file_that_becomes_shorter);
     CPPUNIT_TEST(test_two_files_that_become_shorter);
+    CPPUNIT_TEST(test_nothing_behind_the_end);
     CPPUNIT_TEST(test_many_files);
     CPPUNIT_TEST(test_disk_is_read_ahead);
     CPPUNIT_TEST_SUITE_END();
@@ -441,6 +368,34 @@ public:
             for (const auto& port : all.ports)
                 CPPUNIT_ASSERT(port == bytes(content.begin(), content.begin() + 1001));
         }
+    }
+
+    // One file ends within a block: values of another behind that place do not count.
+    void test_nothing_behind_the_end()
+    {
+        constexpr int64_t samples = 1000, left = 400;
+        std::vector<float> values(samples, 1);
+        values[10] = values[left + 7] = std::numeric_limits<float>::infinity();
+        bytes content(values.size() * sizeof(float));
+        std::memcpy(content.data(), values.data(), content.size());
+        memory_file a(content), b(content);
+        const auto files = std::make_shared<recorded_files>(
+            std::vector<std::string>{ a.name(), b.name() });
+        b.shorten(left * sizeof(float));
+        recording_layout layout;
+        layout.written = coding::f32;
+        layout.complex = false;
+        layout.inputs = { { 0, 0, 1 }, { 1, 0, 1 } };
+        const auto all = read_all(layout,
+                                  files,
+                                  { { { 0, 0, samples, 0 } }, { { 1, 0, samples, 0 } } },
+                                  samples,
+                                  2,
+                                  samples);
+        const std::vector<std::array<int64_t, 3>> expected{ { 0, 10, 1 }, { 1, 10, 1 } };
+        CPPUNIT_ASSERT(all.not_numbers == expected);
+        CPPUNIT_ASSERT(all.gaps == expected);
+        CPPUNIT_ASSERT_EQUAL(size_t(left) * sizeof(float), all.ports[0].size());
     }
 
     // More files than are open at a time, by several threads.

@@ -243,6 +243,7 @@ private:
         constexpr int64_t end = 184 * 86400;
         stream.second = d_script.byte() % 2 ? 1000 : end - 1;
         stream.threads = { 3, 5 };
+        stream.files = 1;
         bytes content;
         for (int i = 0; i < frames; i++)
             for (const int thread : stream.threads) {

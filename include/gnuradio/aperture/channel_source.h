@@ -81,6 +81,7 @@ public:
         int64_t samples = 0;
         bool repeat = false;
         bool approximate = false;
+        int readers = 0;
     };
 
     //! Describes the parameters.
@@ -148,7 +149,8 @@ public:
             parameter("approximate",
                       &parameters::approximate,
                       "whether start_time is a guess: rx_time_approximate stands "
-                      "beside rx_time"));
+                      "beside rx_time"),
+            readers_parameter<parameters>());
     }
 
     /*!

@@ -75,11 +75,11 @@ void payload_order::to_frame(const uint8_t* payload, char* frame) const
         char* to = frame + c * d_frame.channel * d_element;
         if (d_payload.input == 1)
             transpose(from,
-                      d_payload.time,
+                      int64_t(d_payload.time * d_element),
                       d_s.samples,
                       d_s.inputs,
                       to,
-                      d_frame.input,
+                      int64_t(d_frame.input * d_element),
                       int(d_element));
         else
             copy_strided(from,
@@ -101,11 +101,11 @@ void payload_order::from_frame(const char* frame, uint8_t* payload) const
         auto* to = reinterpret_cast<char*>(payload) + c * d_payload.channel * d_element;
         if (d_payload.input == 1)
             transpose(from,
-                      d_frame.input,
+                      int64_t(d_frame.input * d_element),
                       d_s.inputs,
                       d_s.samples,
                       to,
-                      d_payload.time,
+                      int64_t(d_payload.time * d_element),
                       int(d_element));
         else
             copy_strided(from,

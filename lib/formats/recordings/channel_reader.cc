@@ -7,6 +7,7 @@
 
 #include "formats/recordings/channel_reader.h"
 #include "formats/recordings/columns.h"
+#include "formats/recordings/conjugation.h"
 #include "formats/transposition.h"
 #include "kernels/common/not_numbers.h"
 #include <algorithm>
@@ -17,16 +18,22 @@ namespace gr::aperture::formats {
 
 namespace {
 
-// Bytes of a window in files: they stay in the second-level cache until they are sent.
-constexpr int64_t window_bytes = 1 << 20;
-// Bytes of a row of a window, above which the time of a system call does not count, and
-// of a window that grows for that.
-constexpr int64_t row_bytes = 1 << 11, most_window_bytes = 1 << 25;
+// Bytes of a block, at least: enough for a thread to begin with.
+constexpr int64_t block_bytes = 1 << 18;
+// Bytes of a row of a block, above which the time of a system call does not count, and of
+// a block that grows for that.
+constexpr int64_t row_bytes = 1 << 12, most_block_bytes = 1 << 25;
 // Channels and spectra of a tile, which stays in the second-level cache: of many rows,
 // each is read for some cache lines in a row.
 constexpr int64_t tile_channels = 64, tile_spectra = 256;
-// Spectra that are transposed together: so many cache lines are written at a time.
-constexpr int64_t together = 8;
+constexpr int64_t line_bytes = 64;
+
+template <class memory>
+void make_room(memory& m, int64_t size)
+{
+    if (int64_t(m.size()) < size)
+        m.resize(size_t(size));
+}
 
 } // namespace
 
@@ -74,39 +81,66 @@ std::optional<int64_t> channel_layout::bytes_of(const piece& p, int set) const
 channel_reader::channel_reader(const channel_layout& layout,
                                std::shared_ptr<recorded_files> files,
                                std::shared_ptr<pieces> where,
-                               int64_t most_gap)
-    : d_layout(layout),
-      d_files(std::move(files)),
-      d_pieces(std::move(where)),
-      d_most_gap(most_gap),
-      d_element(int64_t(size_of(layout.type()))),
-      d_item(d_element * layout.inputs_per_port * layout.channels),
-      d_bundles(bundles_of()),
-      d_window(window_of()),
-      d_parts(d_bundles.size()),
-      d_stretches(d_bundles.size()),
-      d_missing(size_t(layout.inputs)),
-      d_tile(size_t(tile_channels * tile_spectra * d_element))
+                               int64_t most_gap,
+                               int threads)
+    : channel_reader(layout,
+                     bundles_of(layout),
+                     std::move(files),
+                     std::move(where),
+                     most_gap,
+                     threads)
 {
 }
 
-std::vector<channel_reader::bundle> channel_reader::bundles_of() const
+channel_reader::channel_reader(const channel_layout& layout,
+                               const std::vector<bundle>& bundles,
+                               std::shared_ptr<recorded_files> files,
+                               std::shared_ptr<pieces> where,
+                               int64_t most_gap,
+                               int threads)
+    : block_reader(std::move(files),
+                   std::move(where),
+                   sets_of(layout.places),
+                   block_of(layout, bundles),
+                   int64_t(jobs_of(layout, bundles).size()),
+                   true, // rows of a piece that are read to their ends lie in a row
+                   most_gap,
+                   threads),
+      d_layout(layout),
+      d_element(int64_t(size_of(layout.type()))),
+      d_item(d_element * layout.inputs_per_port * layout.channels),
+      d_bundles(bundles),
+      d_jobs(jobs_of(layout, bundles)),
+      d_scratch(size_t(this->threads())),
+      d_kept_items(size_t(layout.ports()))
 {
+}
+
+std::vector<channel_reader::bundle>
+channel_reader::bundles_of(const channel_layout& layout)
+{
+    // the first sample of a place in the file, of those of a time
+    const auto lowest = [](const channel_place& p) {
+        return p.offset + std::min<int64_t>(0, p.channel_stride * (p.channels - 1));
+    };
     std::vector<bundle> all;
-    for (int i = 0; i < int(d_layout.places.size()); i++) {
-        const auto& p = d_layout.places[size_t(i)];
+    for (int i = 0; i < int(layout.places.size()); i++) {
+        const auto& p = layout.places[size_t(i)];
         // rows are longer than what stands between two spectra
         const bool rows =
             p.channel_rows != 0 || std::abs(p.channel_stride) >= p.time_stride;
         const auto fits = [&](const bundle& b) {
-            const auto& q = first_of(b);
-            if (b.set != p.set || b.rows != rows || q.time_stride != p.time_stride)
+            const auto& q = layout.places[size_t(b.places.front())];
+            if (b.set != p.set || b.rows != rows || q.time_stride != p.time_stride ||
+                q.offset_rows != p.offset_rows)
                 return false;
-            return !rows ||
-                   (q.first_channel == p.first_channel && q.channels == p.channels &&
-                    q.channel_stride == p.channel_stride &&
-                    q.channel_rows == p.channel_rows && q.offset_rows == p.offset_rows &&
-                    q.offset / q.time_stride == p.offset / p.time_stride);
+            // bytes between places that are far apart are not to be read
+            if (!rows)
+                return std::abs(lowest(p) - lowest(q)) < p.time_stride;
+            return q.first_channel == p.first_channel && q.channels == p.channels &&
+                   q.channel_stride == p.channel_stride &&
+                   q.channel_rows == p.channel_rows &&
+                   q.offset / q.time_stride == p.offset / p.time_stride;
         };
         // places that belong together mostly follow each other
         auto found = std::find_if(all.rbegin(), all.rend(), fits);
@@ -118,368 +152,371 @@ std::vector<channel_reader::bundle> channel_reader::bundles_of() const
     return all;
 }
 
-int64_t channel_reader::window_of() const
+std::vector<channel_reader::channels_of_bundle>
+channel_reader::jobs_of(const channel_layout& layout, const std::vector<bundle>& bundles)
+{
+    std::vector<channels_of_bundle> jobs;
+    for (size_t i = 0; i < bundles.size(); i++) {
+        const auto& head = layout.places[size_t(bundles[i].places.front())];
+        const int64_t each = bundles[i].rows ? tile_channels : head.channels;
+        for (int64_t c = 0; c < head.channels; c += each)
+            jobs.push_back({ i, c, std::min(each, head.channels - c) });
+    }
+    return jobs;
+}
+
+int64_t channel_reader::block_of(const channel_layout& layout,
+                                 const std::vector<bundle>& bundles)
 {
     int64_t bits = 0, shortest = std::numeric_limits<int64_t>::max();
-    for (const auto& b : d_bundles) {
-        const auto& p = first_of(b);
-        const int64_t row = p.time_stride * d_layout.bits_of_sample();
+    for (const auto& b : bundles) {
+        const auto& p = layout.places[size_t(b.places.front())];
+        const int64_t row = p.time_stride * layout.bits_of_sample();
         bits += row * (b.rows ? p.channels : 1);
         if (b.rows)
             shortest = std::min(shortest, row);
     }
-    int64_t spectra = window_bytes * 8 / bits;
+    int64_t spectra = block_bytes * 8 / bits;
     if (shortest < std::numeric_limits<int64_t>::max())
         spectra = std::max(
-            spectra, std::min(row_bytes * 8 / shortest, most_window_bytes * 8 / bits));
+            spectra, std::min(row_bytes * 8 / shortest, most_block_bytes * 8 / bits));
     return std::max<int64_t>(1, spectra);
 }
 
-void channel_reader::restart(int64_t spectrum)
+int64_t channel_reader::read_part(const channels_of_bundle& j,
+                                  const part& p,
+                                  scratch& m,
+                                  std::string& error) const
 {
-    d_pieces->restart();
-    d_position = spectrum;
-    d_error.clear();
-    d_error_behind.clear();
-    d_found = d_sent = 0;
-}
-
-std::vector<channel_reader::part> channel_reader::parts_of(int set, int64_t spectra)
-{
-    std::vector<part> parts;
-    const int64_t end = d_position + spectra;
-    for (int64_t at = d_position; at < end;) {
-        const auto found = d_pieces->find(set, at);
-        const bool there = found.next && found.next->first <= at;
-        const int64_t until = there        ? found.next->end()
-                              : found.next ? found.next->first
-                                           : found.none_before;
-        const int64_t next = std::min(end, until);
-        parts.push_back({ there ? found.next : std::nullopt,
-                          there ? at - found.next->first : 0,
-                          at - d_position,
-                          next - at });
-        at = next;
-    }
-    return parts;
-}
-
-int64_t
-channel_reader::read_stretch(const piece& p, int64_t first, int64_t end, stretch& to)
-{
-    const int64_t bits = d_layout.bits_of_sample();
-    const int64_t from = first * bits / 8;
-    const int64_t bytes = (end * bits + 7) / 8 - from;
-    to = { d_used, from * 8 / bits };
-    d_used += size_t(bytes);
-    if (d_bytes.size() < d_used)
-        d_bytes.resize(std::max(d_used, 2 * d_bytes.size()));
-    const int64_t got = d_files->read(
-        p.file, p.offset + from, bytes, d_bytes.data() + to.at, d_error_behind);
-    if (got < bytes) {
-        return std::max<int64_t>(0, (from + got) * 8 / bits - first);
-    }
-    return end - first;
-}
-
-int64_t
-channel_reader::read_part(const bundle& b, const part& p, std::vector<stretch>& to)
-{
-    const int64_t row = p.from->row_samples();
+    const bundle& b = d_bundles[j.bundle];
     const auto& head = first_of(b);
+    const int64_t row = p.from->row_samples(), bits = d_layout.bits_of_sample();
+    const int64_t rows = b.rows ? j.channels : 1;
     // the samples of the first time, of all places: of rows, those of the first channel
-    int64_t least = std::numeric_limits<int64_t>::max(), most = 0;
+    int64_t least = std::numeric_limits<int64_t>::max(), most = least + 1;
     for (const int i : b.places) {
         const auto& place = d_layout.places[size_t(i)];
         for (const int64_t c : { int64_t(0), int64_t(place.channels - 1) }) {
-            const int64_t at = place.at(b.rows ? 0 : c, p.skipped, row);
+            const int64_t at = place.at(b.rows ? j.first : c, p.skipped, row);
             least = std::min(least, at);
             most = std::max(most, at);
         }
     }
-    const int64_t width = most - least + 1 + (p.spectra - 1) * head.time_stride;
-    const int64_t channels = b.rows ? head.channels : 1;
-    const int64_t shift = head.at(channels - 1, 0, row) - head.at(0, 0, row);
-    to.resize(size_t(channels));
-    if (std::abs(shift) + width <= 2 * channels * width) {
-        // one stretch has all rows, and little else
-        stretch all;
-        const int64_t first = least + std::min<int64_t>(0, shift);
-        const int64_t size = std::abs(shift) + width;
-        const int64_t got = read_stretch(*p.from, first, first + size, all);
-        std::fill(to.begin(), to.end(), all);
-        return got == size ? p.spectra : b.rows ? 0 : got / head.time_stride;
-    }
-    int64_t good = p.spectra;
-    for (int64_t c = 0; c < channels; c++) {
-        const int64_t first = least + head.at(c, 0, row) - head.at(0, 0, row);
-        const int64_t got = read_stretch(*p.from, first, first + width, to[size_t(c)]);
-        if (got < width)
-            good = std::min(good, got / head.time_stride);
+    const int64_t span = most - least + 1;
+    const int64_t width = span + (p.samples - 1) * head.time_stride;
+    // samples from a row to the next
+    const int64_t step = b.rows ? head.channel_stride + row * head.channel_rows : 0;
+    const int64_t bytes_of_row = (width * bits + 7) / 8 + 2;
+    const int64_t distance =
+        (bytes_of_row + line_bytes - 1) / line_bytes * line_bytes + line_bytes;
+    // one stretch of the file that has all rows, and little else, is read at once
+    const int64_t all = std::abs(step) * (rows - 1) + width;
+    const bool at_once = 2 * all <= 3 * rows * width;
+    m.rows.clear();
+    int64_t good = p.samples;
+    const auto read = [&](int64_t first, int64_t samples, int64_t at) {
+        const int64_t from = first * bits / 8;
+        const int64_t bytes = ((first + samples) * bits + 7) / 8 - from;
+        make_room(m.file, at + bytes);
+        const int64_t got = files().read(
+            p.from->file, p.from->offset + from, bytes, &m.file[size_t(at)], error);
+        return got == bytes ? first + samples : (from + got) * 8 / bits;
+    };
+    const auto add = [&](int64_t first, int64_t begin, int64_t end, int64_t at) {
+        m.rows.push_back({ m.file.data() + at, begin * bits / 8 * 8 / bits });
+        if (end < first + width)
+            good = std::min(
+                good,
+                end < first + span ? 0 : (end - first - span) / head.time_stride + 1);
+    };
+    if (at_once) {
+        const int64_t begin = least + std::min<int64_t>(0, step * (rows - 1));
+        const int64_t end = read(begin, all, 0);
+        for (int64_t c = 0; c < rows; c++)
+            add(least + c * step, begin, end, 0);
+    } else {
+        make_room(m.file, rows * distance);
+        for (int64_t c = 0; c < rows; c++) {
+            const int64_t first = least + c * step;
+            add(first, first, read(first, width, c * distance), c * distance);
+        }
     }
     return good;
 }
 
-void channel_reader::read_window(int64_t spectra)
-{
-    d_used = 0;
-    d_found = spectra;
-    for (size_t i = 0; i < d_bundles.size(); i++) {
-        auto& parts = d_parts[i];
-        // bundles of a set follow each other, and have the same parts
-        parts = i > 0 && d_bundles[i - 1].set == d_bundles[i].set
-                    ? d_parts[i - 1]
-                    : parts_of(d_bundles[i].set, spectra);
-        d_stretches[i].resize(parts.size());
-        for (size_t j = 0; j < parts.size(); j++)
-            if (parts[j].from) {
-                const int64_t good = read_part(d_bundles[i], parts[j], d_stretches[i][j]);
-                if (good < parts[j].spectra)
-                    d_found = std::min(d_found, parts[j].first + good);
-            }
-    }
-    d_sent = 0;
-    note_missing();
-}
-
-void channel_reader::note_missing()
-{
-    for (auto& runs : d_missing)
-        runs.clear();
-    for (size_t i = 0; i < d_bundles.size(); i++)
-        for (const auto& p : d_parts[i])
-            for (const int place : d_bundles[i].places)
-                if (!p.from)
-                    d_missing[size_t(d_layout.places[size_t(place)].input)].push_back(
-                        { p.first, p.first + p.spectra });
-    for (auto& runs : d_missing) {
-        std::sort(runs.begin(), runs.end(), [](const run& a, const run& b) {
-            return a.first < b.first;
-        });
-        size_t kept = 0;
-        for (size_t i = 1; i < runs.size(); i++)
-            if (runs[i].first <= runs[kept].end)
-                runs[kept].end = std::max(runs[kept].end, runs[i].end);
-            else
-                runs[++kept] = runs[i];
-        if (!runs.empty())
-            runs.resize(kept + 1);
-    }
-    // a long gap of all inputs begins a window, so that it is passed over
-    std::vector<run> common{ { 0, d_found } };
-    for (const auto& runs : d_missing) {
-        std::vector<run> both;
-        for (const auto& a : common)
-            for (const auto& b : runs)
-                if (a.first < b.end && b.first < a.end)
-                    both.push_back(
-                        { std::max(a.first, b.first), std::min(a.end, b.end) });
-        common = std::move(both);
-    }
-    for (const auto& c : common)
-        if (c.first > 0)
-            d_found = std::min(d_found, c.first);
-}
-
-char* channel_reader::item_of(int input, int channel, int64_t spectrum)
+char* channel_reader::item_of(const block& b,
+                              const std::vector<char*>& ports,
+                              int input,
+                              int channel,
+                              int64_t spectrum) const
 {
     const int each = d_layout.inputs_per_port;
-    return d_ports[size_t(input / each)] + (spectrum - d_origin) * d_item +
+    return ports[size_t(input / each)] + (b.first + spectrum) * d_item +
            (int64_t(input % each) * d_layout.channels + channel) * d_element;
 }
 
-const char* channel_reader::unpacked(const stretch& s, int64_t sample, int64_t count)
+const char*
+channel_reader::unpacked(const row& r, int64_t sample, int64_t count, scratch& m) const
 {
-    const int64_t bit = (sample - s.begin) * d_layout.bits_of_sample();
-    const char* bytes = d_bytes.data() + s.at + bit / 8;
+    const int64_t bit = (sample - r.begin) * d_layout.bits_of_sample();
+    const char* bytes = r.bytes + bit / 8;
     if (is_plain(d_layout.written))
         return bytes;
-    if (d_unpacked.size() < size_t(count * d_element))
-        d_unpacked.resize(size_t(count * d_element));
+    make_room(m.unpacked, count * d_element);
     unpack(d_layout.written,
            bytes,
            int(bit % 8) / bits_of(d_layout.written),
            2 * count,
-           d_unpacked.data());
-    return d_unpacked.data();
+           m.unpacked.data());
+    return m.unpacked.data();
 }
 
-void channel_reader::emit_rows(const bundle& b,
+void channel_reader::emit_rows(const block& b,
+                               const channels_of_bundle& j,
                                const part& p,
-                               const std::vector<stretch>& from,
-                               int64_t t,
-                               int64_t count,
-                               int64_t to)
+                               int64_t spectra,
+                               const std::vector<char*>& ports,
+                               scratch& m) const
 {
-    const auto& head = first_of(b);
-    const int64_t stride = head.time_stride, row = p.from->row_samples();
-    const int64_t places = int64_t(b.places.size()), plane = tile_channels * tile_spectra;
-    if (int64_t(d_tile.size()) < places * plane * d_element)
-        d_tile.resize(size_t(places * plane * d_element));
-    for (int64_t start = 0; start < head.channels; start += tile_channels) {
-        const int64_t channels = std::min(head.channels - start, tile_channels);
-        for (int64_t at = 0; at < count; at += tile_spectra) {
-            const int64_t spectra = std::min(count - at, tile_spectra);
-            for (int64_t c = 0; c < channels; c++) {
-                const auto& s = from[size_t(start + c)];
-                int64_t lowest = std::numeric_limits<int64_t>::max(), highest = 0;
-                for (const int i : b.places) {
-                    const int64_t sample =
-                        d_layout.places[size_t(i)].at(start + c, t + at, row);
-                    lowest = std::min(lowest, sample);
-                    highest = std::max(highest, sample);
-                }
-                // from the first place of the first time to the last one of the last time
-                const char* samples =
-                    unpacked(s, lowest, highest - lowest + 1 + (spectra - 1) * stride);
-                for (int64_t i = 0; i < places; i++) {
-                    const int64_t column =
-                        d_layout.places[size_t(b.places[size_t(i)])].at(
-                            start + c, t + at, row) -
-                        lowest;
-                    take_column(samples + column * d_element,
-                                stride,
-                                spectra,
-                                size_t(d_element),
-                                d_tile.data() +
-                                    (i * plane + c * tile_spectra) * d_element);
-                }
-            }
+    const bundle& of = d_bundles[j.bundle];
+    const int64_t stride = first_of(of).time_stride, row = p.from->row_samples();
+    const int64_t places = int64_t(of.places.size()),
+                  plane = tile_channels * tile_spectra;
+    make_room(m.planes, places * plane * d_element);
+    for (int64_t at = 0; at < spectra; at += tile_spectra) {
+        const int64_t count = std::min(spectra - at, tile_spectra);
+        for (int64_t c = 0; c < j.channels; c++) {
+            m.columns.clear();
+            m.to.clear();
             for (int64_t i = 0; i < places; i++) {
-                const auto& place = d_layout.places[size_t(b.places[size_t(i)])];
-                for (int64_t begin = 0; begin < spectra; begin += together)
-                    transpose(d_tile.data() + (i * plane + begin) * d_element,
-                              size_t(tile_spectra),
-                              int(channels),
-                              int(std::min(spectra - begin, together)),
-                              item_of(place.input,
-                                      place.first_channel + int(start),
-                                      to + at + begin),
-                              size_t(d_item / d_element),
-                              int(d_element));
+                m.columns.push_back(d_layout.places[size_t(of.places[size_t(i)])].at(
+                    j.first + c, p.skipped + at, row));
+                m.to.push_back(m.planes.data() +
+                               (i * plane + c * tile_spectra) * d_element);
             }
+            const auto [lowest, highest] =
+                std::minmax_element(m.columns.begin(), m.columns.end());
+            const int64_t first = *lowest;
+            // from the first place of the first time to the last one of the last time
+            const char* samples = unpacked(
+                m.rows[size_t(c)], first, *highest - first + 1 + (count - 1) * stride, m);
+            for (auto& column : m.columns)
+                column -= first;
+            take_columns(samples, stride, m.columns, count, size_t(d_element), m.to);
+        }
+        for (int64_t i = 0; i < places; i++) {
+            const auto& place = d_layout.places[size_t(of.places[size_t(i)])];
+            transpose(m.planes.data() + i * plane * d_element,
+                      tile_spectra * d_element,
+                      int(j.channels),
+                      int(count),
+                      item_of(b,
+                              ports,
+                              place.input,
+                              place.first_channel + int(j.first),
+                              p.first + at),
+                      d_item,
+                      int(d_element));
         }
     }
 }
 
-void channel_reader::emit_times(const bundle& b,
+void channel_reader::emit_times(const block& b,
+                                const channels_of_bundle& j,
                                 const part& p,
-                                const std::vector<stretch>& from,
-                                int64_t t,
-                                int64_t count,
-                                int64_t to)
+                                int64_t spectra,
+                                const std::vector<char*>& ports,
+                                scratch& m) const
 {
     const int64_t row = p.from->row_samples();
-    for (int64_t n = 0; n < count; n++)
-        for (const int i : b.places) {
+    for (int64_t n = 0; n < spectra; n++)
+        for (const int i : d_bundles[j.bundle].places) {
             const auto& place = d_layout.places[size_t(i)];
-            const int64_t first = place.at(0, t + n, row);
-            const int64_t last = place.at(place.channels - 1, t + n, row);
+            const int64_t first = place.at(0, p.skipped + n, row);
+            const int64_t last = place.at(place.channels - 1, p.skipped + n, row);
             const int64_t lowest = std::min(first, last);
             const char* samples =
-                unpacked(from[0], lowest, std::max(first, last) - lowest + 1);
+                unpacked(m.rows.front(), lowest, std::max(first, last) - lowest + 1, m);
             take_column(samples + (first - lowest) * d_element,
                         place.channels > 1 ? place.channel_stride : 1,
                         place.channels,
                         size_t(d_element),
-                        item_of(place.input, place.first_channel, to + n));
+                        item_of(b, ports, place.input, place.first_channel, p.first + n));
         }
 }
 
-void channel_reader::emit(int64_t first, int64_t end)
+void channel_reader::do_job(block& b,
+                            int64_t job,
+                            const std::vector<char*>& ports,
+                            int thread)
 {
-    for (size_t i = 0; i < d_bundles.size(); i++)
-        for (size_t j = 0; j < d_parts[i].size(); j++) {
-            const auto& p = d_parts[i][j];
-            const int64_t begin = std::max(first, p.first);
-            const int64_t count = std::min(end, p.first + p.spectra) - begin;
-            if (!p.from || count <= 0)
-                continue;
-            const int64_t t = p.skipped + begin - p.first;
-            if (d_bundles[i].rows)
-                emit_rows(d_bundles[i], p, d_stretches[i][j], t, count, begin);
-            else
-                emit_times(d_bundles[i], p, d_stretches[i][j], t, count, begin);
-        }
+    const auto& j = d_jobs[size_t(job)];
+    const bundle& of = d_bundles[j.bundle];
+    outcome& o = b.outcomes[size_t(job)];
+    scratch& m = d_scratch[size_t(thread)];
+    for (const auto& p : b.parts[size_t(of.set)]) {
+        if (!p.from || p.first >= o.good)
+            continue;
+        const int64_t good = read_part(j, p, m, o.error);
+        if (good < p.samples)
+            o.good = p.first + good;
+        if (of.rows)
+            emit_rows(b, j, p, good, ports, m);
+        else
+            emit_times(b, j, p, good, ports, m);
+    }
 }
 
-void channel_reader::clear(int input, int64_t first, int64_t end)
+bool channel_reader::is_unfinished(const block& b) const
 {
-    for (int64_t t = first; t < end; t++)
-        std::memset(item_of(input, 0, t), 0, size_t(d_layout.channels * d_element));
+    if (d_layout.conjugated || d_layout.type() == sample_type::fc32)
+        return true;
+    for (const auto& parts : b.parts)
+        for (const auto& p : parts)
+            if (!p.from)
+                return true;
+    return false;
 }
 
-void channel_reader::find_gaps(int64_t first, int64_t end, result& r)
+std::vector<channel_reader::run> channel_reader::missing_of(const block& b,
+                                                            int input) const
 {
-    for (int input = 0; input < d_layout.inputs; input++)
-        for (const auto& run : d_missing[size_t(input)]) {
-            const int64_t begin = std::max(first, run.first);
-            const int64_t until = std::min(end, run.end);
-            if (begin >= until)
-                continue;
-            clear(input, begin, until);
-            r.gaps.push_back({ input, begin - d_origin, until - begin });
-        }
+    std::vector<run> runs;
+    for (const auto& place : d_layout.places)
+        for (const auto& p : b.parts[size_t(place.set)])
+            if (place.input == input && !p.from && p.first < b.good)
+                runs.push_back({ p.first, std::min(b.good, p.first + p.samples) });
+    return runs;
 }
 
-void channel_reader::find_not_numbers(int64_t first, int64_t end, result& r)
+std::vector<channel_reader::run> channel_reader::not_numbers_of(
+    const block& b, const std::vector<char*>& ports, int input) const
 {
-    if (d_layout.type() != sample_type::fc32)
-        return;
-    for (int input = 0; input < d_layout.inputs; input++)
-        for (int64_t t = first; t < end; t++) {
-            const auto* values = reinterpret_cast<const float*>(item_of(input, 0, t));
-            if (kernels::host::all_numbers(values, 2 * size_t(d_layout.channels)))
-                continue;
-            clear(input, t, t + 1);
-            for (auto* list : { &r.gaps, &r.not_numbers })
-                if (!list->empty() && list->back().input == input &&
-                    list->back().first + list->back().count == t - d_origin)
-                    list->back().count++;
-                else
-                    list->push_back({ input, t - d_origin, 1 });
+    std::vector<run> runs;
+    for (int64_t t = 0; t < b.good; t++) {
+        const auto* values =
+            reinterpret_cast<const float*>(item_of(b, ports, input, 0, t));
+        if (kernels::host::all_numbers(values, 2 * size_t(d_layout.channels)))
+            continue;
+        if (!runs.empty() && runs.back().end == t)
+            runs.back().end++;
+        else
+            runs.push_back({ t, t + 1 });
+    }
+    return runs;
+}
+
+void channel_reader::clear_gaps(block& b, const std::vector<char*>& ports) const
+{
+    for (int input = 0; input < d_layout.inputs; input++) {
+        auto runs = missing_of(b, input);
+        // spectra that are in no piece have not been written
+        for (const auto& r : runs)
+            clear(b, ports, input, r);
+        if (d_layout.type() == sample_type::fc32)
+            for (const auto& r : not_numbers_of(b, ports, input)) {
+                clear(b, ports, input, r);
+                b.not_numbers.push_back({ input, r.first, r.end - r.first });
+                runs.push_back(r);
+            }
+        std::sort(runs.begin(), runs.end(), [](const run& a, const run& b) {
+            return a.first < b.first;
+        });
+        int64_t end = 0; // end of the newest gap
+        for (const auto& r : runs) {
+            const int64_t first = std::max(end, r.first);
+            if (first < r.end)
+                b.gaps.push_back({ input, first, r.end - first });
+            end = std::max(end, r.end);
         }
+    }
+}
+
+void channel_reader::clear(const block& b,
+                           const std::vector<char*>& ports,
+                           int input,
+                           const run& r) const
+{
+    for (int64_t t = r.first; t < r.end; t++)
+        std::memset(
+            item_of(b, ports, input, 0, t), 0, size_t(d_layout.channels * d_element));
+}
+
+void channel_reader::conjugate_items(block& b, const std::vector<char*>& ports) const
+{
+    const int64_t each = d_layout.inputs_per_port, channels = d_layout.channels;
+    std::vector<uint64_t> clamped(size_t(d_layout.inputs));
+    for (int port = 0; port < d_layout.ports(); port++)
+        conjugate(
+            d_layout.type(),
+            item_of(b, ports, int(port * each), 0, 0),
+            b.good * each * channels,
+            [&](int64_t i) { clamped[size_t(port * each + i / channels % each)]++; });
+    for (size_t i = 0; i < clamped.size(); i++)
+        if (clamped[i] > 0)
+            b.clamped.push_back({ int(i), clamped[i] });
+}
+
+void channel_reader::finish(block& b, const std::vector<char*>& ports)
+{
+    clear_gaps(b, ports);
+    if (d_layout.conjugated)
+        conjugate_items(b, ports);
+}
+
+void channel_reader::restart(int64_t spectrum)
+{
+    block_reader::restart(spectrum);
+    d_kept = { 0, false, {}, {}, {} };
+    d_sent = 0;
+}
+
+const std::string& channel_reader::error() const
+{
+    static const std::string none;
+    return d_sent < d_kept.samples ? none : block_reader::error();
+}
+
+channel_reader::result channel_reader::send_kept(const std::vector<char*>& ports,
+                                                 int64_t spectra)
+{
+    const int64_t first = d_sent, count = std::min(spectra, d_kept.samples - d_sent);
+    result r{ count, first == 0 && d_kept.jumped, {}, {}, {} };
+    for (size_t port = 0; port < ports.size(); port++)
+        std::memcpy(ports[port],
+                    d_kept_items[port].data() + first * d_item,
+                    size_t(count * d_item));
+    const auto send = [&](const std::vector<gap>& from, std::vector<gap>& to) {
+        for (const auto& g : from) {
+            const int64_t begin = std::max(g.first, first);
+            const int64_t end = std::min(g.first + g.count, first + count);
+            if (begin < end)
+                to.push_back({ g.input, begin - first, end - begin });
+        }
+    };
+    send(d_kept.gaps, r.gaps);
+    send(d_kept.not_numbers, r.not_numbers);
+    r.clamped.swap(d_kept.clamped);
+    d_sent += count;
+    return r;
 }
 
 channel_reader::result
 channel_reader::read(const std::vector<char*>& ports, int64_t spectra, int64_t end)
 {
-    result r{ 0, false, {}, {}, {} };
-    d_ports = ports;
-    while (r.samples < spectra && d_error.empty()) {
-        if (d_sent == d_found) {
-            if (!d_error_behind.empty()) {
-                d_error = d_error_behind;
-                break;
-            }
-            int64_t n = std::min(d_window, end - d_position);
-            n = std::min(n, d_pieces->end(d_position + n) - d_position);
-            if (n <= 0) {
-                d_error = d_pieces->error();
-                break;
-            }
-            d_pieces->release(d_position);
-            if (const auto behind =
-                    end_of_long_gap(*d_pieces, d_bundles, d_position, d_most_gap)) {
-                if (r.samples > 0)
-                    break;
-                d_position = *behind;
-                r.jumped = true;
-                continue;
-            }
-            read_window(n);
-            continue;
+    if (d_sent == d_kept.samples) {
+        const int64_t block = samples_of_block();
+        if (2 * spectra >= std::min(block, end - position()))
+            return block_reader::read(ports, spectra, end);
+        std::vector<char*> kept;
+        for (auto& items : d_kept_items) {
+            items.resize(size_t(block * d_item));
+            kept.push_back(items.data());
         }
-        const int64_t first = d_sent;
-        d_sent = std::min(d_found, d_sent + spectra - r.samples);
-        d_origin = first - r.samples;
-        emit(first, d_sent);
-        find_gaps(first, d_sent, r);
-        find_not_numbers(first, d_sent, r);
-        r.samples += d_sent - first;
-        d_position += d_sent - first;
+        d_sent = 0;
+        d_kept = block_reader::read(kept, block, end);
     }
-    return r;
+    return send_kept(ports, spectra);
 }
 
 } // namespace gr::aperture::formats

@@ -9,9 +9,7 @@
 #define INCLUDED_APERTURE_FORMATS_CHANNEL_READER_H
 
 #include "formats/coding.h"
-#include "formats/recordings/piece_reader.h"
-#include "formats/recordings/pieces.h"
-#include "formats/recordings/recorded_files.h"
+#include "formats/recordings/block_reader.h"
 #include <memory>
 #include <optional>
 #include <string>
@@ -51,6 +49,7 @@ struct channel_layout {
     int inputs = 1, channels = 1;
     std::vector<channel_place> places; //!< each channel of each input is in one of them
     int inputs_per_port = 1; //!< inputs whose spectra follow each other in an item
+    bool conjugated = false; //!< voltages are conjugated
 
     sample_type type() const { return type_of(written, true); }
     int bits_of_sample() const { return 2 * bits_of(written); }
@@ -66,25 +65,31 @@ struct channel_layout {
 /*!
  * Reads a recording of channels: of each input a spectrum, time after time, transposed
  * where a file has time as a faster axis. A spectrum of which no piece has a channel is
- * missing, and all its channels are zeros.
+ * missing, and all its channels are zeros. Items of a port are [input][channel].
  *
- * Windows of some spectra are read at a time, so that rows of a file are long; their
- * bytes are unpacked and transposed in tiles that stay in the second-level cache.
+ * A block has so many spectra that rows of a file are long. Some of its rows are a job: a
+ * thread reads, unpacks and transposes them while they are in the second-level cache.
+ * Calls that ask for much less than a block get what was read for several of them.
  */
-class channel_reader : public piece_reader
+class channel_reader : public block_reader
 {
 public:
     //! \param most_gap spectra: a longer time without any is passed over
+    //! \param threads that read; 0: as many as a thread_pool has by default
     channel_reader(const channel_layout& layout,
                    std::shared_ptr<recorded_files> files,
                    std::shared_ptr<pieces> where,
-                   int64_t most_gap);
+                   int64_t most_gap,
+                   int threads = 1);
 
+    int64_t samples_wanted() const override { return samples_of_block(); }
     void restart(int64_t spectrum) override;
-    int64_t position() const override { return d_position; }
-    //! \param ports for each, where its items go: [spectrum][input of the port][channel]
+    int64_t position() const override
+    {
+        return block_reader::position() - (d_kept.samples - d_sent);
+    }
     result read(const std::vector<char*>& ports, int64_t spectra, int64_t end) override;
-    const std::string& error() const override { return d_error; }
+    const std::string& error() const override;
 
 private:
     // Places whose samples are read together.
@@ -95,85 +100,98 @@ private:
         bool rows;
         std::vector<int> places; // indices in the layout
     };
-    // Part of a window in a piece, or without one.
-    struct part {
-        std::optional<piece> from;
-        int64_t skipped;        // spectra of the piece before the part
-        int64_t first, spectra; // place in the window
+    // Some channels of a bundle, of rows; else all of them.
+    struct channels_of_bundle {
+        size_t bundle;
+        int64_t first, channels;
     };
-    // Bytes that were read, and the sample of the piece that the first of them begins
-    // with.
-    struct stretch {
-        size_t at; // in d_bytes
+    // Bytes of a row, and the sample of the piece that the first of them begins with.
+    struct row {
+        const char* bytes;
         int64_t begin;
     };
     struct run {
-        int64_t first, end;
+        int64_t first, end; // spectra of a block
+    };
+    // Memory of a thread.
+    struct scratch {
+        std::vector<char> file, unpacked;
+        std::vector<char> planes; // [place][channel][spectrum] of a tile
+        std::vector<row> rows;
+        std::vector<int64_t> columns; // [place] of a row
+        std::vector<char*> to;        // [place]
     };
 
-    std::vector<bundle> bundles_of() const;
-    int64_t window_of() const;
+    static std::vector<bundle> bundles_of(const channel_layout& layout);
+    static std::vector<channels_of_bundle> jobs_of(const channel_layout& layout,
+                                                   const std::vector<bundle>& bundles);
+    static int64_t block_of(const channel_layout& layout,
+                            const std::vector<bundle>& bundles);
+    channel_reader(const channel_layout& layout,
+                   const std::vector<bundle>& bundles,
+                   std::shared_ptr<recorded_files> files,
+                   std::shared_ptr<pieces> where,
+                   int64_t most_gap,
+                   int threads);
+
     const channel_place& first_of(const bundle& b) const
     {
         return d_layout.places[size_t(b.places.front())];
     }
-    std::vector<part> parts_of(int set, int64_t spectra);
-    // Reads the window that begins at the position, of at most so many spectra.
-    void read_window(int64_t spectra);
-    // Reads samples [first, end) of a piece. Returns how many of them were there.
-    int64_t read_stretch(const piece& p, int64_t first, int64_t end, stretch& to);
-    // Reads what a bundle has in a part: a stretch for each channel, or one. Returns the
-    // spectra that were there.
-    int64_t read_part(const bundle& b, const part& p, std::vector<stretch>& to);
-    // Finds what is missing in the window.
-    void note_missing();
-    // Writes spectra [first, end) of the window to the items.
-    void emit(int64_t first, int64_t end);
-    // Writes spectra [t, t + count) of a part to the items, from spectrum `to` of the
-    // window.
-    void emit_rows(const bundle& b,
+    void
+    do_job(block& b, int64_t job, const std::vector<char*>& ports, int thread) override;
+    bool is_unfinished(const block& b) const override;
+    void finish(block& b, const std::vector<char*>& ports) override;
+
+    // Reads what a job has in a part. Returns the spectra that were there.
+    int64_t read_part(const channels_of_bundle& j,
+                      const part& p,
+                      scratch& m,
+                      std::string& error) const;
+    // Writes what was read to the items of the block.
+    void emit_rows(const block& b,
+                   const channels_of_bundle& j,
                    const part& p,
-                   const std::vector<stretch>& from,
-                   int64_t t,
-                   int64_t count,
-                   int64_t to);
-    void emit_times(const bundle& b,
+                   int64_t spectra,
+                   const std::vector<char*>& ports,
+                   scratch& m) const;
+    void emit_times(const block& b,
+                    const channels_of_bundle& j,
                     const part& p,
-                    const std::vector<stretch>& from,
-                    int64_t t,
-                    int64_t count,
-                    int64_t to);
+                    int64_t spectra,
+                    const std::vector<char*>& ports,
+                    scratch& m) const;
     // Returns samples as they are in memory: those of the bytes, or in a buffer.
-    const char* unpacked(const stretch& s, int64_t sample, int64_t count);
-    // Returns the place of a channel of an input in the call's items.
-    char* item_of(int input, int channel, int64_t spectrum);
-    void clear(int input, int64_t first, int64_t end);
-    // Clears what is missing or no number in spectra [first, end), and notes it.
-    void find_gaps(int64_t first, int64_t end, result& r);
-    void find_not_numbers(int64_t first, int64_t end, result& r);
+    const char* unpacked(const row& r, int64_t sample, int64_t count, scratch& m) const;
+    // Returns the place of a channel of an input in a block's items.
+    char* item_of(const block& b,
+                  const std::vector<char*>& ports,
+                  int input,
+                  int channel,
+                  int64_t spectrum) const;
+    // Finds spectra of a block in which an input has no piece of some channel, or NaN or
+    // infinite values.
+    std::vector<run> missing_of(const block& b, int input) const;
+    std::vector<run>
+    not_numbers_of(const block& b, const std::vector<char*>& ports, int input) const;
+    // Clears both, and notes them.
+    void clear_gaps(block& b, const std::vector<char*>& ports) const;
+    void
+    clear(const block& b, const std::vector<char*>& ports, int input, const run& r) const;
+    void conjugate_items(block& b, const std::vector<char*>& ports) const;
+    // Gives a call some of the spectra that were kept.
+    result send_kept(const std::vector<char*>& ports, int64_t spectra);
 
     const channel_layout d_layout;
-    const std::shared_ptr<recorded_files> d_files;
-    const std::shared_ptr<pieces> d_pieces;
-    const int64_t d_most_gap;
     const int64_t d_element; // bytes of a sample in memory
     const int64_t d_item;    // bytes of an item of a port
     const std::vector<bundle> d_bundles;
-    const int64_t d_window; // spectra that are read at a time
-    int64_t d_position = 0;
-    std::string d_error;
-
-    // The window: its spectra, those that were sent, and what ends reading behind it.
-    int64_t d_found = 0, d_sent = 0;
-    std::string d_error_behind;
-    std::vector<std::vector<part>> d_parts;                     // [bundle]
-    std::vector<std::vector<std::vector<stretch>>> d_stretches; // [bundle][part]
-    std::vector<std::vector<run>> d_missing; // [input], spectra of the window, in order
-    size_t d_used = 0;                       // bytes of d_bytes
-    std::vector<char> d_bytes, d_unpacked, d_tile;
-    // The call: where its items go, and the spectrum of the window that comes first.
-    std::vector<char*> d_ports;
-    int64_t d_origin = 0;
+    const std::vector<channels_of_bundle> d_jobs;
+    std::vector<scratch> d_scratch; // [thread]
+    // A block that was read for calls that want less, and how many were sent of it.
+    result d_kept{ 0, false, {}, {}, {} };
+    int64_t d_sent = 0;
+    std::vector<std::vector<char>> d_kept_items; // [port]
 };
 
 } // namespace gr::aperture::formats

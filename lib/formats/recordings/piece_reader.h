@@ -27,6 +27,8 @@ public:
 
     //! Returns how many threads read.
     virtual int threads() const { return 1; }
+    //! Returns how many samples a call should ask for: with fewer, more is copied.
+    virtual int64_t samples_wanted() const { return 1; }
     //! Begins anew at a sample, and forgets an error.
     virtual void restart(int64_t sample) = 0;
     //! Returns the index of the next sample.

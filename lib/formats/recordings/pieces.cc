@@ -11,6 +11,21 @@
 
 namespace gr::aperture::formats {
 
+std::optional<int64_t> end_of_long_gap(pieces& from,
+                                       const std::vector<int>& sets,
+                                       int64_t position,
+                                       int64_t most_gap)
+{
+    int64_t end = std::numeric_limits<int64_t>::max();
+    for (const int set : sets) {
+        const auto found = from.find(set, position);
+        end = std::min(end, found.next ? found.next->first : found.none_before);
+    }
+    if (end == std::numeric_limits<int64_t>::max() || end - position <= most_gap)
+        return {};
+    return end;
+}
+
 listed_pieces::listed_pieces(std::vector<std::vector<piece>> list)
     : d_list(std::move(list))
 {

@@ -8,14 +8,14 @@
 #ifndef INCLUDED_APERTURE_FORMATS_PIECES_H
 #define INCLUDED_APERTURE_FORMATS_PIECES_H
 
-#include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <string>
 #include <vector>
 
 namespace gr::aperture::formats {
+
+class thread_pool;
 
 //! Samples in a row in a file: of all inputs of a *set*, which were recorded together.
 struct piece {
@@ -38,6 +38,8 @@ public:
 
     //! Begins anew.
     virtual void restart() = 0;
+    //! Lets threads read what will be needed to find the pieces before a sample.
+    virtual void look_ahead(thread_pool&, int64_t) {}
     //! Returns the index of the sample behind the last one of all sets, or of one that
     //! lies at or behind `wanted`, if there are more.
     virtual int64_t end(int64_t wanted) = 0;
@@ -57,23 +59,13 @@ public:
 };
 
 /*!
- * Returns the sample up to which none of the parts of a recording, each with its `set`,
- * has any behind a position; nothing if it is at most `most_gap` away, or nothing
- * follows.
+ * Returns the sample up to which none of the sets has any behind a position; nothing if
+ * it is at most `most_gap` away, or nothing follows.
  */
-template <class Parts>
-std::optional<int64_t>
-end_of_long_gap(pieces& from, const Parts& parts, int64_t position, int64_t most_gap)
-{
-    int64_t end = std::numeric_limits<int64_t>::max();
-    for (const auto& part : parts) {
-        const auto found = from.find(part.set, position);
-        end = std::min(end, found.next ? found.next->first : found.none_before);
-    }
-    if (end == std::numeric_limits<int64_t>::max() || end - position <= most_gap)
-        return {};
-    return end;
-}
+std::optional<int64_t> end_of_long_gap(pieces& from,
+                                       const std::vector<int>& sets,
+                                       int64_t position,
+                                       int64_t most_gap);
 
 //! Pieces that are known from the start.
 class listed_pieces : public pieces

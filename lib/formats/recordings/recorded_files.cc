@@ -81,12 +81,16 @@ public:
     {
         if (d_number < 0)
             return -d_error;
-        const iovec to{ out, bytes };
-        const ssize_t there = preadv2(d_number, &to, 1, offset, RWF_NOWAIT);
-        if (there > 0)
-            return there;
-        if (there < 0 && errno == EAGAIN)
-            waited = true;
+        if (d_can_wait) {
+            const iovec to{ out, bytes };
+            const ssize_t there = preadv2(d_number, &to, 1, offset, RWF_NOWAIT);
+            if (there > 0)
+                return there;
+            if (there < 0 && errno == EAGAIN)
+                waited = true;
+            else if (there < 0 && errno == EOPNOTSUPP)
+                d_can_wait = false; // files in memory cannot
+        }
         for (;;) {
             const ssize_t got = pread(d_number, out, bytes, offset);
             if (got >= 0 || errno != EINTR)
@@ -101,6 +105,8 @@ public:
 
 private:
     const int d_file, d_number, d_error;
+    //! True as long as the file system says whether a read would wait.
+    mutable std::atomic<bool> d_can_wait{ true };
 };
 
 std::shared_ptr<const recorded_files::descriptor> recorded_files::opened(int file) const

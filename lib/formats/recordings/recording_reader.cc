@@ -50,35 +50,39 @@ recording_reader::recording_reader(const recording_layout& layout,
                                    std::shared_ptr<pieces> where,
                                    int64_t most_gap,
                                    int threads)
-    : d_layout(layout),
-      d_files(std::move(files)),
-      d_pieces(std::move(where)),
-      d_most_gap(most_gap),
+    : block_reader(std::move(files),
+                   std::move(where),
+                   sets_of(layout.inputs),
+                   block_of(layout),
+                   1,
+                   false,
+                   most_gap,
+                   threads),
+      d_layout(layout),
       d_element(int64_t(size_of(layout.type()))),
-      d_stretches(stretches_of()),
-      d_block(samples_of_block()),
+      d_stretches(stretches_of(layout)),
       // not a power of two, for which the planes would share a few lines of the cache
-      d_plane(whole_lines(d_block * d_element) + line_bytes),
-      d_interleaved(size_t(layout.ports()), layout.inputs_per_port > 1),
-      d_newest_gap(layout.inputs.size()),
-      d_pool(threads)
+      d_plane(whole_lines(samples_of_block() * d_element) + line_bytes),
+      d_interleaved(size_t(layout.ports()), layout.inputs_per_port > 1)
 {
     for (const auto& s : d_stretches)
         if (s.direct)
             d_interleaved[size_t(s.inputs.front() / d_layout.inputs_per_port)] = false;
-    d_scratch.resize(size_t(d_pool.threads()));
+    d_scratch.resize(size_t(this->threads()));
 }
 
-int64_t recording_reader::samples_of_block() const
+int64_t recording_reader::block_of(const recording_layout& layout)
 {
-    const int64_t bits = d_layout.bits_of_sample();
+    const int64_t bits = layout.bits_of_sample();
     constexpr int64_t most = int64_t(1) << 60; // more than any block
     int64_t of_all = 0, widest = 1;
     // floats are looked at, as they may be NaN
-    bool copied = is_plain(d_layout.written) && d_layout.written != coding::f32 &&
-                  !d_layout.conjugated;
-    for (const auto& s : d_stretches) {
-        of_all += s.stride * (s.whole() ? bits : std::max(bits, 8 * d_element));
+    bool copied =
+        is_plain(layout.written) && layout.written != coding::f32 && !layout.conjugated;
+    for (const auto& s : stretches_of(layout)) {
+        of_all +=
+            s.stride *
+            (s.whole() ? bits : std::max(bits, 8 * int64_t(size_of(layout.type()))));
         of_all = std::min(of_all, most);
         widest = std::max(widest, s.stride);
         copied = copied && s.direct;
@@ -88,11 +92,12 @@ int64_t recording_reader::samples_of_block() const
         { int64_t(1), bytes * 8 / of_all, least_bytes * 8 / (widest * bits) });
 }
 
-std::vector<recording_reader::stretch> recording_reader::stretches_of() const
+std::vector<recording_reader::stretch>
+recording_reader::stretches_of(const recording_layout& layout)
 {
     std::vector<stretch> all;
-    for (int i = 0; i < int(d_layout.inputs.size()); i++) {
-        const auto& input = d_layout.inputs[i];
+    for (int i = 0; i < int(layout.inputs.size()); i++) {
+        const auto& input = layout.inputs[i];
         const int64_t column = input.offset % input.stride;
         const int64_t offset = input.offset - column;
         auto found = std::find_if(all.begin(), all.end(), [&](const stretch& s) {
@@ -104,72 +109,13 @@ std::vector<recording_reader::stretch> recording_reader::stretches_of() const
         found->inputs.push_back(i);
     }
     for (auto& s : all) {
-        s.direct = s.stride == d_layout.inputs_per_port &&
+        s.direct = s.stride == layout.inputs_per_port &&
                    int64_t(s.inputs.size()) == s.stride &&
-                   s.inputs.front() % d_layout.inputs_per_port == 0;
+                   s.inputs.front() % layout.inputs_per_port == 0;
         for (int64_t i = 0; s.direct && i < s.stride; i++)
             s.direct = s.columns[i] == i && s.inputs[i] == s.inputs.front() + i;
     }
     return all;
-}
-
-void recording_reader::restart(int64_t sample)
-{
-    d_pieces->restart();
-    d_position = sample;
-    d_error.clear();
-}
-
-std::vector<recording_reader::part> recording_reader::parts_of(int set, int64_t samples)
-{
-    std::vector<part> parts;
-    const int64_t end = d_position + samples;
-    for (int64_t at = d_position; at < end;) {
-        const auto found = d_pieces->find(set, at);
-        int64_t next = end;
-        if (!found.next || found.next->first > at) {
-            next = std::min(end, found.next ? found.next->first : found.none_before);
-            parts.push_back({ {}, 0, at - d_position, next - at });
-        } else {
-            next = std::min(end, found.next->end());
-            parts.push_back(
-                { found.next, at - found.next->first, at - d_position, next - at });
-        }
-        at = next;
-    }
-    return parts;
-}
-
-void recording_reader::find_parts(block& b, int64_t samples)
-{
-    struct interval {
-        int64_t first, end;
-    };
-    std::vector<interval> common{ { 0, samples } }; // samples that no set has
-    for (const auto& s : d_stretches) {
-        if (b.parts.size() <= size_t(s.set))
-            b.parts.resize(size_t(s.set) + 1);
-        auto& parts = b.parts[size_t(s.set)];
-        parts = parts_of(s.set, samples);
-        std::vector<interval> still;
-        for (const auto& c : common)
-            for (const auto& p : parts)
-                if (!p.from && p.first < c.end && p.first + p.samples > c.first)
-                    still.push_back({ std::max(c.first, p.first),
-                                      std::min(c.end, p.first + p.samples) });
-        common = std::move(still);
-    }
-    for (const auto& c : common)
-        if (c.first > 0)
-            samples = std::min(samples, c.first);
-    for (auto& parts : b.parts) {
-        while (!parts.empty() && parts.back().first >= samples)
-            parts.pop_back();
-        if (!parts.empty())
-            parts.back().samples =
-                std::min(parts.back().samples, samples - parts.back().first);
-    }
-    b.samples = samples;
 }
 
 char* recording_reader::item(const block& b,
@@ -222,7 +168,7 @@ void recording_reader::read_together(scratch& m) const
         char* at = m.file.data() + all.at;
         const int file = m.sorted[all.first]->p->from->file;
         std::string error;
-        const int64_t got = d_files->read(file, all.from, all.bytes, at, error);
+        const int64_t got = files().read(file, all.from, all.bytes, at, error);
         for (size_t i = all.first; i < all.end; i++) {
             reading& r = *m.sorted[i];
             const int64_t before = r.from - all.from;
@@ -267,26 +213,31 @@ void recording_reader::read_files(block& b,
         const int input = r.s->inputs.front();
         r.at = r.s->direct ? item(b, ports, input / d_layout.inputs_per_port, r.p->first)
                            : place(b, ports, m, input, r.p->first);
-        r.got = d_files->read(r.p->from->file, r.from, r.bytes, r.at, r.error);
+        r.got = files().read(r.p->from->file, r.from, r.bytes, r.at, r.error);
     }
     read_together(m);
 }
 
-int64_t recording_reader::unpack_part(block& b,
-                                      const reading& bytes,
-                                      const std::vector<char*>& ports,
-                                      scratch& m) const
+int64_t recording_reader::samples_of(const reading& bytes) const
+{
+    if (bytes.got == bytes.bytes)
+        return bytes.p->samples;
+    const int64_t bits = d_layout.bits_of_sample(), stride = bytes.s->stride;
+    const int64_t bits_before = (bytes.s->offset + bytes.p->skipped * stride) * bits % 8;
+    return std::clamp<int64_t>(
+        (bytes.got * 8 - bits_before) / (bits * stride), 0, bytes.p->samples);
+}
+
+void recording_reader::unpack_part(block& b,
+                                   const reading& bytes,
+                                   int64_t samples,
+                                   const std::vector<char*>& ports,
+                                   scratch& m) const
 {
     const stretch& s = *bytes.s;
     const part& p = *bytes.p;
     const int64_t bits = d_layout.bits_of_sample();
     const int64_t bits_before = (s.offset + p.skipped * s.stride) * bits % 8;
-    int64_t samples = p.samples;
-    if (bytes.got < bytes.bytes)
-        samples = std::clamp<int64_t>(
-            (bytes.got * 8 - bits_before) / (bits * s.stride), 0, samples);
-    if (samples == 0)
-        return 0;
     const bool plain = is_plain(d_layout.written);
     const bool floats = d_layout.written == coding::f32;
     const int64_t count =
@@ -326,7 +277,6 @@ int64_t recording_reader::unpack_part(block& b,
     }
     if (!numbers)
         clear_part(b, s, p, samples, ports, m);
-    return samples;
 }
 
 void recording_reader::clear_part(block& b,
@@ -362,22 +312,23 @@ void recording_reader::clear_part(block& b,
 void recording_reader::clear_gap(block& b,
                                  const stretch& s,
                                  const part& p,
+                                 int64_t samples,
                                  const std::vector<char*>& ports,
                                  scratch& m) const
 {
     if (s.direct)
         std::memset(item(b, ports, s.inputs.front() / d_layout.inputs_per_port, p.first),
                     0,
-                    size_t(p.samples * s.stride * d_element));
+                    size_t(samples * s.stride * d_element));
     for (const int input : s.inputs) {
         if (!s.direct)
             std::memset(
-                place(b, ports, m, input, p.first), 0, size_t(p.samples * d_element));
-        b.gaps.push_back({ input, p.first, p.samples });
+                place(b, ports, m, input, p.first), 0, size_t(samples * d_element));
+        b.gaps.push_back({ input, p.first, samples });
     }
 }
 
-void recording_reader::interleave_port(const block& b,
+void recording_reader::interleave_port(int64_t samples,
                                        int port,
                                        char* items,
                                        scratch& m) const
@@ -386,16 +337,19 @@ void recording_reader::interleave_port(const block& b,
     interleave_columns(m.planes.data() + port * inputs * d_plane,
                        d_plane / d_element,
                        inputs,
-                       b.good,
+                       samples,
                        size_t(d_element),
                        items);
 }
 
-void recording_reader::conjugate_port(block& b, int port, char* items) const
+void recording_reader::conjugate_port(block& b,
+                                      int64_t samples,
+                                      int port,
+                                      char* items) const
 {
     const int inputs = d_layout.inputs_per_port;
     std::vector<uint64_t> clamped;
-    conjugate(d_layout.type(), items, b.good * inputs, [&](int64_t i) {
+    conjugate(d_layout.type(), items, samples * inputs, [&](int64_t i) {
         clamped.resize(size_t(inputs));
         clamped[size_t(i % inputs)]++;
     });
@@ -404,96 +358,46 @@ void recording_reader::conjugate_port(block& b, int port, char* items) const
             b.clamped.push_back({ port * inputs + int(i), clamped[i] });
 }
 
-void recording_reader::read_block(block& b,
-                                  const std::vector<char*>& ports,
-                                  scratch& m) const
+void recording_reader::do_job(block& b,
+                              int64_t,
+                              const std::vector<char*>& ports,
+                              int thread)
 {
-    b.good = b.samples;
-    b.error.clear();
-    b.gaps.clear();
-    b.not_numbers.clear();
-    b.clamped.clear();
+    scratch& m = d_scratch[size_t(thread)];
     if (d_layout.inputs_per_port > 1 &&
         std::find(d_interleaved.begin(), d_interleaved.end(), true) !=
             d_interleaved.end())
         make_room(m.planes, int64_t(d_layout.inputs.size()) * d_plane);
     read_files(b, ports, m);
+    outcome& all = b.outcomes.front();
+    for (const auto& r : m.readings) {
+        const int64_t good = r.p->first + samples_of(r);
+        if (good < std::min(all.good, r.p->first + r.p->samples))
+            all = { good, r.error };
+    }
     auto next = m.readings.begin();
     for (const auto& s : d_stretches)
         for (const auto& p : b.parts[size_t(s.set)]) {
-            if (!p.from) {
-                clear_gap(b, s, p, ports, m);
-                continue;
-            }
-            const reading& bytes = *next++;
-            const int64_t got = unpack_part(b, bytes, ports, m);
-            if (got < p.samples && p.first + got < b.good) {
-                b.good = p.first + got;
-                b.error = bytes.error;
-            }
+            const int64_t samples = std::min(p.samples, all.good - p.first);
+            if (samples > 0 && p.from)
+                unpack_part(b, *next, samples, ports, m);
+            else if (samples > 0)
+                clear_gap(b, s, p, samples, ports, m);
+            next += p.from.has_value();
         }
     for (int port = 0; port < d_layout.ports(); port++) {
         char* items = item(b, ports, port, 0);
         if (d_interleaved[size_t(port)])
-            interleave_port(b, port, items, m);
+            interleave_port(all.good, port, items, m);
         if (d_layout.conjugated && d_layout.complex)
-            conjugate_port(b, port, items);
+            conjugate_port(b, all.good, port, items);
     }
 }
 
-void recording_reader::add_gap(const gap& g, result& r)
+// The next call wants as many bytes behind the last ones of each stretch as this one has.
+std::vector<recording_reader::ahead> recording_reader::find_ahead(size_t blocks) const
 {
-    auto& newest = d_newest_gap[size_t(g.input)];
-    if (newest && r.gaps[newest - 1].first + r.gaps[newest - 1].count == g.first) {
-        r.gaps[newest - 1].count += g.count;
-    } else {
-        r.gaps.push_back(g);
-        newest = r.gaps.size();
-    }
-}
-
-void recording_reader::gather(block& b, result& r)
-{
-    for (const auto& g : b.gaps)
-        add_gap({ g.input, b.first + g.first, g.count }, r);
-    for (const auto& g : b.not_numbers)
-        r.not_numbers.push_back({ g.input, b.first + g.first, g.count });
-    r.clamped.insert(r.clamped.end(), b.clamped.begin(), b.clamped.end());
-    r.samples += b.good;
-}
-
-size_t recording_reader::find_blocks(int64_t samples, int64_t end, result& r, bool& ends)
-{
-    size_t blocks = 0;
-    for (int64_t found = 0; found < samples;) {
-        int64_t n = std::min(samples - found, d_block);
-        n = std::min({ n, end - d_position, d_pieces->end(d_position + n) - d_position });
-        if (n <= 0) {
-            ends = true;
-            break;
-        }
-        d_pieces->release(d_position);
-        if (const auto behind =
-                end_of_long_gap(*d_pieces, d_stretches, d_position, d_most_gap)) {
-            if (found > 0)
-                break;
-            d_position = *behind;
-            r.jumped = true;
-            continue;
-        }
-        if (d_blocks.size() == blocks)
-            d_blocks.emplace_back();
-        block& b = d_blocks[blocks++];
-        b.first = found;
-        find_parts(b, n);
-        found += b.samples;
-        d_position += b.samples;
-    }
-    return blocks;
-}
-
-void recording_reader::find_ahead(size_t blocks)
-{
+    std::vector<ahead> wanted;
     // The bytes of a stretch in a file, in this call, and the end of its last piece.
     struct span {
         int file = -1;
@@ -507,7 +411,7 @@ void recording_reader::find_ahead(size_t blocks)
         };
         span of;
         for (size_t i = 0; i < blocks; i++)
-            for (const auto& p : d_blocks[i].parts[size_t(s.set)])
+            for (const auto& p : block_of_call(i).parts[size_t(s.set)])
                 if (p.from) {
                     if (p.from->file != of.file)
                         of = { p.from->file, byte(p, p.skipped), 0, 0, 0 };
@@ -538,52 +442,11 @@ void recording_reader::find_ahead(size_t blocks)
         // are.
         const bool dense = 2 * s.bytes > s.end - s.begin;
         const int64_t end =
-            std::min(s.end + s.bytes, dense ? d_files->size(s.file) : s.piece_end);
+            std::min(s.end + s.bytes, dense ? files().size(s.file) : s.piece_end);
         for (int64_t at = s.end; at < end; at += ahead_bytes)
-            d_ahead.push_back({ s.file, at, std::min(ahead_bytes, end - at) });
+            wanted.push_back({ s.file, at, std::min(ahead_bytes, end - at) });
     }
-}
-
-recording_reader::result
-recording_reader::read(const std::vector<char*>& ports, int64_t samples, int64_t end)
-{
-    result r{ 0, false, {}, {}, {} };
-    if (!d_error.empty())
-        return r;
-    bool ends = false;
-    const size_t blocks = find_blocks(samples, end, r, ends);
-    // a disk is not to rest while the samples of this call are made use of
-    d_ahead.clear();
-    if (d_files->waited())
-        find_ahead(blocks);
-    d_pool.run(int64_t(blocks + d_ahead.size()), [&](int64_t job, int thread) {
-        const auto i = size_t(job);
-        if (i < blocks) {
-            read_block(d_blocks[i], ports, d_scratch[size_t(thread)]);
-        } else {
-            const auto& next = d_ahead[i - blocks];
-            d_files->read_ahead(next.file, next.from, next.bytes);
-        }
-    });
-    std::fill(d_newest_gap.begin(), d_newest_gap.end(), 0);
-    for (size_t i = 0; i < blocks && d_error.empty(); i++) {
-        gather(d_blocks[i], r);
-        if (d_blocks[i].good < d_blocks[i].samples)
-            d_error = d_blocks[i].error;
-    }
-    if (blocks > 0)
-        d_position +=
-            r.samples - d_blocks[blocks - 1].first - d_blocks[blocks - 1].samples;
-    // samples that were found before an error are read first
-    if (d_error.empty() && ends)
-        d_error = d_pieces->error();
-    for (auto& g : r.gaps)
-        g.count = std::min(g.count, r.samples - g.first);
-    r.gaps.erase(std::remove_if(r.gaps.begin(),
-                                r.gaps.end(),
-                                [](const gap& g) { return g.count <= 0; }),
-                 r.gaps.end());
-    return r;
+    return wanted;
 }
 
 } // namespace gr::aperture::formats

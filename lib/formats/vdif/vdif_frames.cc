@@ -6,6 +6,7 @@
  */
 
 #include "formats/exact_time.h"
+#include "formats/recordings/thread_pool.h"
 #include "formats/vdif/vdif_frames.h"
 #include <algorithm>
 #include <cstring>
@@ -16,6 +17,8 @@ namespace gr::aperture::formats {
 namespace {
 
 constexpr int64_t search_bytes = 1 << 20;
+// Headers that a thread reads at a time.
+constexpr int64_t headers_of_job = 64;
 constexpr int epochs = 64; // epochs that 6 bits count
 
 // Longest half year in seconds, with the leap second that may be at its end.
@@ -44,6 +47,8 @@ void vdif_frames::restart()
 {
     d_file = d_stream.first_file;
     d_offset = 0;
+    d_ahead_file = 0;
+    d_ahead_offset = d_ahead_count = d_frames = 0;
     d_pending.reset();
     d_begun = d_ended = false;
     d_newest = d_previous = -1;
@@ -83,6 +88,58 @@ bool vdif_frames::has_header(int file, int64_t offset)
            d_files->read(file, offset, sizeof words, words.data(), error) ==
                sizeof words &&
            is_ours(words.data());
+}
+
+void vdif_frames::look_ahead(thread_pool& pool, int64_t wanted)
+{
+    // reading headers apart from samples costs a fifth of the processors' time: with few
+    // threads it is no faster
+    if (pool.threads() <= 2 || d_ended ||
+        d_file >= d_stream.first_file + d_stream.files || number_of_end() >= wanted)
+        return;
+    // frames of all threads of the file, of which the newest ones are an example
+    const auto numbers = [](int64_t count, int64_t of) { return (count + of - 1) / of; };
+    const int64_t of_number =
+        std::max<int64_t>(int64_t(d_stream.threads.size()),
+                          d_newest < 0 ? 1 : numbers(d_frames, d_newest + 1));
+    const int64_t count =
+        std::min((numbers(wanted - number_of_end(), d_samples) + 1) * of_number,
+                 (d_files->size(d_file) - d_offset) / d_stream.frame_bytes);
+    d_ahead_file = d_file;
+    d_ahead_offset = d_offset;
+    d_ahead.resize(size_t(std::max<int64_t>(0, count)));
+    std::atomic<int64_t> failed{ count };
+    pool.run(numbers(count, headers_of_job), [&](int64_t job, int) {
+        const int64_t end = std::min(count, (job + 1) * headers_of_job);
+        std::string error; // read_header() finds it again
+        for (int64_t i = job * headers_of_job; i < end; i++) {
+            header& words = d_ahead[size_t(i)];
+            if (d_files->read(d_file,
+                              d_offset + i * d_stream.frame_bytes,
+                              sizeof words,
+                              words.data(),
+                              error) == int64_t(sizeof words))
+                continue;
+            for (auto before = failed.load(); i < before;)
+                if (failed.compare_exchange_weak(before, i))
+                    break;
+            return;
+        }
+    });
+    d_ahead_count = failed;
+}
+
+bool vdif_frames::read_header(header& words)
+{
+    const int64_t after = d_offset - d_ahead_offset;
+    const int64_t i = after / d_stream.frame_bytes;
+    if (d_file == d_ahead_file && after >= 0 && after % d_stream.frame_bytes == 0 &&
+        i < d_ahead_count) {
+        words = d_ahead[size_t(i)];
+        return true;
+    }
+    return d_files->read(d_file, d_offset, sizeof words, words.data(), d_error) ==
+           int64_t(sizeof words);
 }
 
 int64_t vdif_frames::search(int file, int64_t offset)
@@ -151,8 +208,7 @@ std::optional<vdif_frames::frame> vdif_frames::next_frame()
             continue;
         }
         header words;
-        if (d_files->read(d_file, d_offset, sizeof words, words.data(), d_error) !=
-            int64_t(sizeof words))
+        if (!read_header(words))
             return {};
         if (!is_ours(words.data())) {
             find_header();
@@ -175,6 +231,7 @@ std::optional<vdif_frames::frame> vdif_frames::next_frame()
             d_file, d_offset + d_stream.header_bytes, d_samples, sample_of(f.number)
         };
         d_offset += d_stream.frame_bytes;
+        d_frames++;
         return f;
     }
     return {};

@@ -44,8 +44,9 @@ struct vdif_stream {
 };
 
 /*!
- * The frames of VDIF files that follow each other. Headers are read one by one while
- * samples are asked for, never all of them first.
+ * The frames of VDIF files that follow each other. Headers are read when samples are
+ * asked for, never all of them first: by several threads where they are expected, and one
+ * by one elsewhere.
  *
  * Frames need not be in order, nor complete: where a thread has no frame for a time, up
  * to `window` later ones are read before it counts as lost. A header that contradicts the
@@ -61,6 +62,7 @@ public:
     vdif_frames(const vdif_stream& stream, std::shared_ptr<recorded_files> files);
 
     void restart() override;
+    void look_ahead(thread_pool& pool, int64_t wanted) override;
     int64_t end(int64_t wanted) override;
     answer find(int set, int64_t sample) override;
     void release(int64_t sample) override;
@@ -89,6 +91,8 @@ private:
     // Returns the seconds from the second of sample 0 to that of a frame.
     int64_t late(const vdif_header& h) const;
     bool has_header(int file, int64_t offset);
+    // Reads the header where the next frame should be; returns false after an error.
+    bool read_header(header& words);
     // Returns where the next frame begins, at or behind a place of the file, or its end.
     int64_t search(int file, int64_t offset);
     // Drops a frame that ends where the next should begin but does not: it may be cut.
@@ -114,6 +118,12 @@ private:
 
     int d_file;       // file of the next header
     int64_t d_offset; // offset of the next header
+    // Headers that were read ahead, of frames that follow each other: their file, the
+    // place of the first one, and how many were read.
+    int d_ahead_file;
+    int64_t d_ahead_offset, d_ahead_count;
+    std::vector<header> d_ahead;
+    int64_t d_frames; // frames that were found
     std::optional<frame>
         d_pending; // frame that was read, and waits for the one behind it
     bool d_begun, d_ended;

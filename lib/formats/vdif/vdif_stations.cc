@@ -26,6 +26,12 @@ void vdif_stations::restart()
         station->restart();
 }
 
+void vdif_stations::look_ahead(thread_pool& pool, int64_t wanted)
+{
+    for (auto& station : d_stations)
+        station->look_ahead(pool, wanted);
+}
+
 int64_t vdif_stations::end(int64_t wanted)
 {
     int64_t end = 0;

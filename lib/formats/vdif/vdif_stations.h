@@ -24,6 +24,7 @@ public:
                   const std::shared_ptr<recorded_files>& files);
 
     void restart() override;
+    void look_ahead(thread_pool& pool, int64_t wanted) override;
     int64_t end(int64_t wanted) override;
     answer find(int set, int64_t sample) override;
     void release(int64_t sample) override;

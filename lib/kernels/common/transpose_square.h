@@ -8,7 +8,6 @@
 #ifndef INCLUDED_APERTURE_KERNELS_COMMON_TRANSPOSE_SQUARE_H
 #define INCLUDED_APERTURE_KERNELS_COMMON_TRANSPOSE_SQUARE_H
 
-#include <algorithm>
 #include <cstdint>
 
 namespace gr::aperture::kernels {
@@ -64,7 +63,9 @@ inline void transpose_square(vector (&v)[side])
             w[2 * i + 1] = v[i + side / 2];
             interleave(w[2 * i], w[2 * i + 1]);
         }
-        std::copy_n(w, side, v);
+        // one by one: a copy of all at once goes through memory
+        for (int i = 0; i < side; i++)
+            v[i] = w[i];
     }
 }
 

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(channel_source.h) */
-/* BINDTOOL_HEADER_FILE_HASH(97adb9a04947441969142acc43b9f87b) */
+/* BINDTOOL_HEADER_FILE_HASH(ed6d4de9b9fa55b2208870cdf34d8f2e) */
 /***********************************************************************************/
 
 #include "block_binding.h"

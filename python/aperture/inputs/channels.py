@@ -236,8 +236,6 @@ def signals_of_channels(request, recordings, warnings=()):
     InputError
         There are no such channels.
     """
-    if "readers" in request.values:
-        raise request.error("readers: one thread reads recorded channels")
     _agree(recordings)
     recordings = continued(recordings)
     table = bands_of(recordings)
@@ -285,6 +283,7 @@ def signals_of_channels(request, recordings, warnings=()):
         center_frequency=center,
         inverted=first.inverted,
         approximate=any(entry.approximate for entry in entries),
+        readers=request.values.get("readers") or 0,
     )
 
     return signals_of_spectra(
