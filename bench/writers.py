@@ -183,14 +183,14 @@ def folded_part(folded):
 def converted(folder, size, ending):
     """Visibilities of 32 inputs from UVH5."""
     import uvh5
-    from gnuradio.aperture.formats.uvh5 import conversion
+    from gnuradio.aperture.conversion.convert import convert
 
     inputs = 32
     items = uvh5.visibilities(inputs, 256)
     source = f"{folder}/source.uvh5"
     uvh5.of_sink(source, items, inputs, False, 1.0, max(2, int(size / items[0].nbytes)))
     before = time.process_time()
-    conversion.convert(source, f"{folder}/bench{ending}")
+    convert(source, f"{folder}/bench{ending}")
     found = time.process_time() - before
     os.unlink(source)
     return found, 1
