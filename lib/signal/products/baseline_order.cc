@@ -11,6 +11,7 @@
 #include <type_traits>
 #include <algorithm>
 #include <cmath>
+#include <complex>
 #include <cstring>
 #include <stdexcept>
 #include <string>
@@ -133,6 +134,58 @@ void each_channel(const std::vector<size_t>& cells,
             each((cell / wide * count + channel) * wide + cell % wide);
 }
 
+//! Channels that are rotated together, and those that are rotated from an exact phasor
+//! on.
+constexpr int lanes = 8, exact_channels = 256;
+
+//! Multiplies values [channel][polarisation] with phasors: the first channel's, and from
+//! one channel, and from one group of lanes, to the next.
+APERTURE_SIMD void rotate_run(std::complex<double> start,
+                              std::complex<double> step,
+                              std::complex<double> step_of_lanes,
+                              int channels,
+                              int polarizations,
+                              float* values)
+{
+    double re[lanes], im[lanes];
+    for (int i = 0; i < lanes; i++) {
+        re[i] = start.real();
+        im[i] = start.imag();
+        start = { start.real() * step.real() - start.imag() * step.imag(),
+                  start.real() * step.imag() + start.imag() * step.real() };
+    }
+    const double sr = step_of_lanes.real(), si = step_of_lanes.imag();
+    const auto rotate = [&](int channel, int i) {
+        for (int p = 0; p < polarizations; p++) {
+            float* const v = values + 2 * (int64_t(channel + i) * polarizations + p);
+            const double a = v[0], b = v[1];
+            v[0] = float(a * re[i] - b * im[i]);
+            v[1] = float(a * im[i] + b * re[i]);
+        }
+    };
+    int channel = 0;
+    for (; channel + lanes <= channels; channel += lanes) {
+        if (polarizations == 1) {
+            float* const v = values + 2 * channel;
+            for (int i = 0; i < lanes; i++) {
+                const double a = v[2 * i], b = v[2 * i + 1];
+                v[2 * i] = float(a * re[i] - b * im[i]);
+                v[2 * i + 1] = float(a * im[i] + b * re[i]);
+            }
+        } else {
+            for (int i = 0; i < lanes; i++)
+                rotate(channel, i);
+        }
+        for (int i = 0; i < lanes; i++) {
+            const double next = re[i] * sr - im[i] * si;
+            im[i] = re[i] * si + im[i] * sr;
+            re[i] = next;
+        }
+    }
+    for (int i = 0; channel + i < channels; i++)
+        rotate(channel, i);
+}
+
 } // namespace
 
 baseline_order::baseline_order(const cells& p)
@@ -208,25 +261,22 @@ void baseline_order::rotate(const double* delays,
         return std::polar(1.0, -2 * M_PI * (cycles - std::rint(cycles)));
     };
     const int64_t all = baselines();
-    for (int64_t baseline = 0; baseline < all; baseline++) {
-        const auto step = phasor(delays[baseline] * width);
-        const double sr = step.real(), si = step.imag();
-        double re = 0, im = 0;
-        for (int channel = 0; channel < channels; channel++) {
-            if (channel % 256 == 0) { // before errors of rounding add up
-                const auto exact = phasor(delays[baseline] * (first + width * channel));
-                re = exact.real();
-                im = exact.imag();
-            }
-            for (int p = 0; p < d_polarizations; p++, values++) {
-                const double a = values->real(), b = values->imag();
-                *values = { float(a * re - b * im), float(a * im + b * re) };
-            }
-            const double next = re * sr - im * si;
-            im = re * si + im * sr;
-            re = next;
+    for (int64_t baseline = 0; baseline < all; baseline++)
+        for (int first_of_run = 0; first_of_run < channels;
+             first_of_run += exact_channels) {
+            // exact ones, before errors of rounding add up
+            const double cycles = delays[baseline] * width;
+            const auto start =
+                phasor(delays[baseline] * (first + width * double(first_of_run)));
+            const int count = std::min(exact_channels, channels - first_of_run);
+            rotate_run(start,
+                       phasor(cycles),
+                       phasor(lanes * cycles),
+                       count,
+                       d_polarizations,
+                       reinterpret_cast<float*>(values));
+            values += int64_t(count) * d_polarizations;
         }
-    }
 }
 
 baseline_order::found baseline_order::fractions(const uint32_t* from,
