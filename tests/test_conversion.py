@@ -247,6 +247,13 @@ class TestConversion(unittest.TestCase):
             rtol=0,
             atol=1e-9,
         )
+        # arrays are of as many receptors as the table says
+        with table(str(target / "FEED"), ack=False) as feeds:
+            shapes = {
+                name: feeds.getcell(name, 0).shape for name in ("BEAM_OFFSET", "POL_RESPONSE")
+            }
+            count = feeds.getcell("NUM_RECEPTORS", 0)
+            self.assertEqual(shapes, {"BEAM_OFFSET": (count, 2), "POL_RESPONSE": (count, count)})
         # nothing says where antennas point
         self.assertEqual(table(str(target / "POINTING"), ack=False).nrows(), 0)
         rows = table(str(target), ack=False)

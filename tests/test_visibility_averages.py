@@ -27,7 +27,7 @@ from gnuradio.aperture.arrays.array_description import Input
 from gnuradio.aperture.commands import calibrate, merge, plot
 from gnuradio.aperture.commands import convert as command
 from gnuradio.aperture.conversion import visibility_files
-from gnuradio.aperture.conversion.convert import Averages, convert
+from gnuradio.aperture.conversion.convert import Averages, Selection, convert
 from gnuradio.aperture.conversion.visibility_files import VisibilityReader
 from gnuradio.aperture.formats.uvh5.writer import Uvh5Layout
 from gnuradio.aperture.testing.arrays import make_array
@@ -255,6 +255,25 @@ class TestAverages(unittest.TestCase):
                     found[name] = found[name][..., order]
                 # single precision of u, v, w in seconds, and of times in UVFITS
                 self.compare(found, expected, 2e-6, 1e-4)
+
+    def test_without_exposure(self):
+        """INTERVAL stands for an EXPOSURE of 0, in pieces and of a file as a whole."""
+        made = self.folder / "exposure.ms"
+        convert(str(self.path), str(made))
+        with table(str(made), ack=False, readonly=False) as rows:
+            rows.putcol("EXPOSURE", np.where(np.arange(rows.nrows()) % 7 == 3, 0, LENGTH))
+        for piece in (900, None):
+            found, output = self.run_with(source=made, piece=piece)
+            np.testing.assert_array_equal(found["integration_time"], LENGTH)
+            self.assertIn("EXPOSURE is 0 in 9 rows: INTERVAL is taken for it", output)
+
+    def test_one_channel(self):
+        """A measurement set of one channel is written and read."""
+        made = self.folder / "one.ms"
+        convert(str(self.path), str(made), selection=Selection(channels=slice(5, 6)))
+        found, _ = self.run_with(source=made)
+        np.testing.assert_array_equal(found["freq_array"], FREQUENCIES[5:6])
+        self.assertEqual(len(found["visdata"]), len(self.data.time_array))
 
     def test_fields(self):
         """Files of two fields, merged, are what pyuvdata makes of them; averages end where the

@@ -239,6 +239,11 @@ class _MeasurementSet:
             rows.putcol("SCAN_NUMBER", scans)
         with table(self._path + "/ANTENNA", ack=False, readonly=False) as antennas:
             antennas.putcol("MOUNT", [mount.upper() for mount in antennas.getcol("MOUNT")])
+        with table(self._path + "/FEED", ack=False, readonly=False) as feeds:
+            # pyuvdata writes these two for two receptors, however many there are
+            for row, count in enumerate(feeds.getcol("NUM_RECEPTORS").tolist()):
+                feeds.putcell("BEAM_OFFSET", row, np.zeros((count, 2)))
+                feeds.putcell("POL_RESPONSE", row, np.eye(count, dtype=complex))
         with table(self._path + "/POINTING", ack=False, readonly=False) as pointing:
             # pyuvdata says that all antennas point to the zenith, of which the file says nothing
             pointing.removerows(list(range(pointing.nrows())))

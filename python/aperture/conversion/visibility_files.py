@@ -18,11 +18,18 @@ import warnings
 
 import h5py
 import numpy as np
+from astropy.coordinates import EarthLocation
+from astropy.coordinates.sites import SiteRegistry
 from astropy.utils import iers
 
 # nothing is downloaded: what comes with astropy is as good as a prediction for a year
 iers.conf.auto_download = False
 iers.conf.auto_max_age = None
+# pyuvdata asks for a list of sites, which astropy would download; files say where antennas are
+EarthLocation._site_registry = SiteRegistry()  # pylint: disable=protected-access
+EarthLocation._site_registry.add_site(  # pylint: disable=protected-access
+    ["Greenwich"], EarthLocation.from_geodetic(0.0, 51.4769, 46.0)
+)
 
 # pyuvdata asks git for its version, which must not find that of a tree that it is installed in
 os.environ.setdefault("GIT_CEILING_DIRECTORIES", os.path.join(sys.prefix, "lib"))
@@ -149,6 +156,9 @@ class VisibilityReader:
         _make_ascii(self.meta)
 
     def _read(self, path, **options):
+        if self._ending == ".ms":
+            # otherwise windows of one channel are left out, as those of simulators are
+            options["ignore_single_chan"] = False
         with quiet() as caught:
             try:
                 # autocorrelations that are NaN are cleared; who writes them checks them
@@ -160,7 +170,10 @@ class VisibilityReader:
                     **options,
                 )
             except Exception as error:  # h5py, casacore, astropy and pyuvdata have theirs
-                raise ConversionError(f"{self.path}: pyuvdata cannot read it: {error}") from None
+                text = f"{error}"
+                if " " not in text:  # a KeyError says no more than a key
+                    text = f"{type(error).__name__} {text}"
+                raise ConversionError(f"{self.path}: pyuvdata cannot read it: {text}") from None
         for warning in caught:
             self._notes[str(warning.message)] = None
         return found
@@ -195,13 +208,21 @@ class VisibilityReader:
 
         try:
             with quiet(), table(self.path, ack=False) as rows:
-                times, lengths, fields = (
-                    rows.getcol(name) for name in ("TIME", "EXPOSURE", "FIELD_ID")
+                times, lengths, fields, intervals = (
+                    rows.getcol(name) for name in ("TIME", "EXPOSURE", "FIELD_ID", "INTERVAL")
                 )
         except Exception as error:
             raise ConversionError(f"{self.path}: pyuvdata cannot read it: {error}") from None
         if not len(times):
             raise ConversionError(f"{self.path}: no integrations in it")
+        # simulators leave it empty
+        self._without_exposure = lengths == 0
+        if self._without_exposure.any():
+            lengths = np.where(self._without_exposure, intervals, lengths)
+            self._notes[
+                f"EXPOSURE is 0 in {np.count_nonzero(self._without_exposure)} rows: INTERVAL is "
+                "taken for it"
+            ] = None
         self._sort(times, lengths, fields)
         # pyuvdata keeps only those phase centres that rows have
         self.meta = None
@@ -303,7 +324,7 @@ class VisibilityReader:
             if rows.all() and not self._axes:
                 return self._read(self.path)
             return self._read(self.path, blt_inds=np.flatnonzero(rows), **self._axes)
-        if rows.all():
+        if rows.all() and not self._without_exposure.any():
             found = self._read(self.path)
         else:
             found = self._copied(np.flatnonzero(rows))
@@ -332,4 +353,8 @@ class VisibilityReader:
             with quiet(), table(self.path, ack=False) as whole:
                 with whole.selectrows(rows) as chosen:
                     chosen.copy(copy, deep=True).close()
+            if (wrong := self._without_exposure[rows]).any():
+                with quiet(), table(copy, ack=False, readonly=False) as made:
+                    taken = np.where(wrong, made.getcol("INTERVAL"), made.getcol("EXPOSURE"))
+                    made.putcol("EXPOSURE", taken)
             return self._read(copy)
