@@ -31,7 +31,7 @@ from pathlib import Path
 import numpy as np
 from gnuradio import gr
 
-from gnuradio.aperture import filterbank_sink, tags, voltage_sink
+from gnuradio.aperture import filterbank_sink, psrfits_search_sink, tags, voltage_sink
 from gnuradio.aperture.beams.beams import Beam
 from gnuradio.aperture.dumps.voltage_edge import VoltageEdge, time_first
 from gnuradio.aperture.formats.dada.writer import DadaWriter
@@ -44,6 +44,7 @@ from gnuradio.aperture.transients.folding import FoldedProfiles
 START = (1704067200, 0.0)
 CALL = 1 << 20  # bytes: a call of a flowgraph has as many items, or one
 PIECE = 1 << 20  # bytes of a plain write
+ROW = 256  # samples of a row of PSRFITS in search mode
 
 
 def driven(block):
@@ -93,21 +94,24 @@ def noise(shape, kind):
     return random.integers(0, 255, shape, dtype=np.uint8)
 
 
-def filterbank(folder, size, beams, nbits, name):
+def powers(folder, size, beams, nbits, name):
     channels = 1024
+    block = psrfits_search_sink if name.endswith(".sf") else filterbank_sink
     count = max(1, CALL // (4 * channels * beams))
-    sink = driven(filterbank_sink)(
-        f"{folder}/{name}.fil",
+    sink = driven(block)(
+        f"{folder}/{name}",
         array_of(2),
         [Beam(f"B{i}", 0.1 * i, 50.0) for i in range(beams)],
         channels,
         nbits=nbits,
+        **({"row_samples": ROW} if name.endswith(".sf") else {}),
     )
     said = {tags.rx_time: START, tags.rx_freq: 4e8, tags.bandwidth: 2e7}
     said |= {tags.rx_rate: 2e7 / channels, tags.spectra: 1}
     # files are of nbits; their levels are set before the clock starts
     items = noise((count, beams * channels), "f32")
-    return through(sink, items, said, size * 32 / nbits, 65 if nbits == 8 else 1)
+    warm_up = 65 if block is filterbank_sink and nbits == 8 else 1
+    return through(sink, items, said, size * 32 / nbits, warm_up)
 
 
 def voltages(folder, size, name, channels, inputs, kind, **parameters):
@@ -210,12 +214,22 @@ def case(group, text, function, *arguments, **more):
     return Case(group, text, lambda folder, size: function(folder, size, *arguments, **more))
 
 
+# text, beams, bits, name of the file
+POWERS = (
+    ("64 beams of f32, one file", 64, 32, "beams.fil"),
+    ("64 beams of f32, a file each", 64, 32, "{beam}.fil"),
+    ("1000 beams of f32, a file each", 1000, 32, "{beam}.fil"),
+    ("64 beams of 8 bits, one file", 64, 8, "beams.fil"),
+    ("1000 beams of 8 bits, a file each", 1000, 8, "{beam}.fil"),
+    ("4 beams of f32, search mode", 4, 32, "{beam}.sf"),
+    ("4 beams of 8 bits, search mode", 4, 8, "{beam}.sf"),
+    ("4 beams of 2 bits, search mode", 4, 2, "{beam}.sf"),
+)
 CASES = (
-    case("filterbank", "64 beams of f32, one file", filterbank, 64, 32, "beams"),
-    case("filterbank", "64 beams of f32, a file each", filterbank, 64, 32, "{beam}"),
-    case("filterbank", "1000 beams of f32, a file each", filterbank, 1000, 32, "{beam}"),
-    case("filterbank", "64 beams of 8 bits, one file", filterbank, 64, 8, "beams"),
-    case("filterbank", "1000 beams of 8 bits, a file each", filterbank, 1000, 8, "{beam}"),
+    *(
+        case("psrfits" if name.endswith(".sf") else "filterbank", text, powers, beams, nbits, name)
+        for text, beams, nbits, name in POWERS
+    ),
     case("psrfits", "profiles of 1024 channels, I", psrfits, 1),
     case("psrfits", "profiles of 1024 channels, IQUV", psrfits, 4),
     case("sigmf", "one channel of 64 inputs, fc32", voltages, "v.sigmf-meta", 1, 64, "fc32"),
