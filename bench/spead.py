@@ -15,7 +15,9 @@ same computer, by loopback.
 
 `chain` is heaps to a file: spead_source with so many receiving threads, each with an address and a
 process that sends to it, an X-engine, and uvh5_sink. It says what each thread of the receiving
-process took of a core, and so where the time goes; and, in the same run, what a core copies. As
+process took of a core, and so where the time goes: the busiest one bounds the rate, or, where it
+had time to spare and heaps are lost all the same, there are too few cores for all. Lost is what is
+not in the frames. In the same run it measures what a core copies. As
 root, the kernel's buffers may be as large as they are asked for; otherwise
 `sysctl -w net.core.rmem_max=67108864` before.
 """
@@ -173,7 +175,7 @@ def receive(how):
 
 
 def threads_used():
-    """{name: seconds of processor time} of this process's threads; those of one name together."""
+    """{"NAME ID": seconds of processor time} of this process's threads."""
     found, tick = {}, os.sysconf("SC_CLK_TCK")
     for task in Path("/proc/self/task").iterdir():
         try:
@@ -181,7 +183,7 @@ def threads_used():
             fields = (task / "stat").read_text().rpartition(")")[2].split()
         except OSError:
             continue  # the thread has just ended
-        found[name] = found.get(name, 0.0) + (int(fields[11]) + int(fields[12])) / tick
+        found[f"{name} {task.name}"] = (int(fields[11]) + int(fields[12])) / tick
     return found
 
 
@@ -210,7 +212,7 @@ def receive_chain(values):
         channels=CHANNELS,
         spectra_per_frame=SLOTS * SPECTRA,
         spectra_per_heap=SPECTRA,
-        window=16,
+        window=64,
         silence=0.5,
         buffer_size=threads << 26,
     )
@@ -333,12 +335,15 @@ def chain(rates, seconds, packet, values):
         gbit = 8e-9 * HEAP * got["heaps"]
         # heaps that are in frames, and those that zeros stand for
         misplaced = sum(got[name] for name in MISPLACED)
+        busiest, most = max(got["threads"].items(), key=lambda entry: entry[1], default=("", 0.0))
         frames = 8e-9 * HEAP * (got["heaps"] - misplaced + got["missing"])
         got |= {
             "sent": heaps,
             "asked": rate,
             "sent_gbit_s": sum(entry["rate"] for entry in sent) / 1e9,
-            "lost": 1 - got["heaps"] / heaps,
+            "lost": 1 - (got["heaps"] - misplaced) / heaps,
+            "bound": busiest,
+            "bound_gbit_s": gbit / most if most else None,
             "frames_gbit": frames,
             "cpu_s_a_gbit": {name: used / gbit for name, used in got["threads"].items()},
         }
@@ -348,7 +353,10 @@ def chain(rates, seconds, packet, values):
             f"{sum(got['threads'].values()) / max(got['seconds'], 1e-3):5.2f} cores, a copy "
             f"{got['copy']:.0f} Gbit/s a core\n    received {gbit:.2f} Gbit, of which "
             f"{8e-9 * HEAP * misplaced:.2f} outside the window; frames of {frames:.2f} Gbit, zeros "
-            f"where heaps are missing; {got['restarts']} restarts of time\n    s of CPU a Gbit: "
+            f"where heaps are missing; {got['restarts']} restarts of time\n    bound: thread "
+            f"{busiest}, of which a core takes {gbit / max(most, 1e-3):.1f} Gbit/s, and it was "
+            f"busy {100 * most / max(got['seconds'], 1e-3):.0f} % of the time\n"
+            "    s of CPU a Gbit: "
             + ", ".join(
                 f"{name} {used:.4f}" for name, used in list(got["cpu_s_a_gbit"].items())[:8]
             ),

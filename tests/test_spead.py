@@ -12,6 +12,8 @@ from places import PATIENCE, enter_environment, main
 
 enter_environment("network")
 
+import itertools
+import math
 import pathlib
 import resource
 import socket
@@ -19,6 +21,7 @@ import struct
 import threading
 import time
 import types
+from collections import namedtuple
 
 import numpy as np
 import pmt
@@ -28,6 +31,7 @@ import spead2.send
 from gnuradio import aperture, blocks, gr
 
 from gnuradio.aperture.formats.spead.chunk_receiver import read_by_ibverbs
+from gnuradio.aperture.formats.spead.chunk_times import ChunkTimes
 from gnuradio.aperture.formats.spead.descriptors import read_descriptors
 from gnuradio.aperture.network.addresses import parse_addresses
 from gnuradio.aperture.testing import qa_tools
@@ -573,6 +577,47 @@ class TestVoltages(unittest.TestCase):
         self.assertGreaterEqual(counts["jumped"], 40)
         self.assertGreaterEqual(counts["late"], 40)
 
+    def test_to_and_fro(self):
+        """Senders of two times, which move the window to and fro, make no zeros each time."""
+        rng = np.random.default_rng(13)
+        values = self.heaps(rng, 48)
+        ahead = 2000  # slots
+        with self.receiving(restart=4, most_gap=1e6) as chain:
+            sender = Sender(chain.port)
+            for begin, first in itertools.product((0, 16, 32), (ahead, 0)):
+                for slot in range(begin, begin + 16):
+                    for antenna in range(3):
+                        for part in range(2):
+                            sender.send(self.one(values, slot, antenna, part, first))
+            for number in (5, 9, 2):
+                sender.send(stop_heap({0x4101: number}))
+            chain.end(self)
+            counts = chain.source.counts()
+        frame = 16 * self.HOP
+        begins = {
+            item: int(((value[0] - SYNC + value[1]) * RATE) // frame)
+            for item, key, value in chain.tags()
+            if key == "rx_time"
+        }
+        frames = self.frames(values, np.ones((48, 3), bool))
+        got = chain.bytes().view(np.int8).reshape(-1, *frames.shape[1:])
+        far = ahead // 2  # frames
+        # the fourth heap of a sender moves the window: the first frame of each time but the very
+        # first is not there, nor is half of the second
+        expected = [
+            *range(far, far + 8),
+            *range(1, 8),
+            *range(far + 9, far + 16),
+            *range(9, 16),
+            *range(far + 17, far + 24),
+            *range(17, 24),
+        ]
+        self.assertEqual(begins, {0: far, 8: 1, 15: far + 9, 22: 9, 29: far + 17, 36: 17}, expected)
+        for item, number in enumerate(expected):
+            if item not in begins or item == 0:
+                np.testing.assert_array_equal(got[item], frames[number % far])
+        self.assertEqual((len(got), counts["restarts"]), (len(expected), 5))
+
     def test_sink(self):
         """spead2's ordinary receiver reads our heaps by our descriptors."""
         rng = np.random.default_rng(5)
@@ -734,6 +779,140 @@ class TestVoltages(unittest.TestCase):
         # the stranger's heaps are for the first of the antennas, and of one frame more
         np.testing.assert_array_equal(got[:24, :, 1:], frames[:, :, 1:])
         self.assertFalse(got[:, :, 0].any())
+
+
+Chunk = namedtuple("Chunk", "chunk_id time present")
+
+
+class Chunks:
+    """A receiver that gives chunks of a list."""
+
+    def __init__(self, chunks):
+        self.left, self.back = list(chunks), []
+        times = {chunk.chunk_id: chunk.time for chunk in chunks}
+        self.placement = types.SimpleNamespace(time_of=times.__getitem__)
+
+    def get(self, timeout):
+        return self.left.pop(0) if self.left else None
+
+    def give_back(self, chunk):
+        self.back.append(chunk.chunk_id)
+
+
+def pieces_of(chunks, ticks, align, most_gap):
+    """
+    The pieces of a list of chunks, [(time, number or None, anew)], by the definition of ChunkTimes:
+    the list is divided into stretches of time, and each of them is written down as a whole.
+    """
+    there = [
+        (chunk.time // ticks, chunk.chunk_id, place)
+        for place, chunk in enumerate(chunks)
+        if chunk.present.any()
+    ]
+
+    def goes_on(before, after, given):
+        (time, number, place), (next_time, next_number, next_place) = before, after
+        missing = next_time - time - 1
+        if missing < 0:
+            return False
+        jumps = next_number - number != next_place - place
+        if jumps and time + 1 < given:
+            most_missing = 0
+        else:
+            most_missing = most_gap
+        # the frames of an integration that was begun last until then anyway
+        return missing <= most_missing or next_time <= math.ceil((time + 1) / align) * align
+
+    found, given = [], -math.inf
+    while there:
+        if there[0][0] % align:
+            there = there[1:]
+            continue
+        count = 1
+        while count < len(there) and goes_on(there[count - 1], there[count], given):
+            count += 1
+        stretch, there = there[:count], there[count:]
+        begin, end = stretch[0][0], stretch[-1][0] + 1
+        if there:
+            end = math.ceil(end / align) * align
+        numbers = {time: number for time, number, _ in stretch}
+        found += [(time * ticks, numbers.get(time), time == begin) for time in range(begin, end)]
+        given = max(given, end)
+    return found
+
+
+class TestChunkTimes(unittest.TestCase):
+    TICKS = 32
+
+    def given(self, chunks, align, most_gap):
+        receiver = Chunks(chunks)
+        times = ChunkTimes(receiver, self.TICKS, align, most_gap)
+        found = []
+        while piece := times.next(0):
+            number = piece.chunk and piece.chunk.chunk_id
+            found.append((piece.time, number, piece.anew))
+        # no chunk is lost: each went out or back
+        out = [number for _, number, _ in found if number is not None]
+        self.assertEqual(sorted(out + receiver.back), sorted(chunk.chunk_id for chunk in chunks))
+        return found
+
+    def chunks(self, *runs):
+        """Chunks of runs (number, time, count or which are present)."""
+        return [
+            Chunk(number + i, (time + i) * self.TICKS, np.array([there]))
+            for number, time, present in runs
+            for i, there in enumerate([1] * present if isinstance(present, int) else present)
+        ]
+
+    def test_table(self):
+        """Times that are begun, and zeros, of gaps, jumps and restarts."""
+        for about, runs, align, most_gap, begun, zeros in (
+            ("a gap", [(9, 0, 3), (22, 13, 2)], 1, 10, [0], 10),
+            ("a longer one", [(9, 0, 3), (23, 14, 2)], 1, 10, [0, 14], 0),
+            # chunks that came without heaps are as those that did not come
+            ("partly without heaps", [(9, 0, 3), (20, 11, [0, 0, 0, 1])], 1, 10, [0, 14], 0),
+            ("in the window", [(9, 0, [1, 0, 0, 1])], 1, 1, [0, 3], 0),
+            ("what is begun ends", [(9, 0, 3), (23, 16, 2)], 4, 10, [0, 16], 1),
+            ("less than what is begun lacks", [(9, 0, 5), (23, 7, 2)], 4, 1, [0], 2),
+            ("a restart", [(9, 50, 3), (23, 10, 2)], 1, 10, [50, 10], 0),
+            ("a gap after a restart", [(9, 50, 3), (23, 10, [1, 0, 0, 1])], 1, 9, [50, 10], 2),
+            ("there and back", [(9, 50, 3), (23, 10, 2), (40, 56, 3)], 1, 99, [50, 10, 56], 0),
+            (
+                "a gap in times that are given for the first time",
+                [(9, 50, 3), (23, 10, 50), (80, 67, 2)],
+                1,
+                99,
+                [50, 10],
+                7,
+            ),
+        ):
+            with self.subTest(about):
+                found = self.given(self.chunks(*runs), align, most_gap)
+                times = [time // self.TICKS for time, _, anew in found if anew]
+                self.assertEqual(times, begun)
+                self.assertEqual(sum(number is None for _, number, _ in found), zeros)
+
+    def test_random(self):
+        """Any walk of times gives what the definition says."""
+        rng = np.random.default_rng(14)
+        given = again = 0
+        for _ in range(300):
+            align, most_gap = int(rng.integers(1, 5)), int(rng.choice([0, 3, 20]))
+            runs, number, time = [], 0, 100
+            for _ in range(rng.integers(1, 9)):
+                present = (rng.random(rng.integers(1, 9)) < 0.7).astype(int)
+                runs.append((number, time, present))
+                step = len(present) + int(rng.choice([0, 1, 4, 30]))
+                number, time = number + step, time + step
+                if rng.random() < 0.4:  # a restart, behind numbers that are left out
+                    number, time = number + 8, max(0, time - int(rng.integers(1, 60)))
+            chunks = self.chunks(*runs)
+            expected = pieces_of(chunks, self.TICKS, align, most_gap)
+            self.assertEqual(self.given(chunks, align, most_gap), expected)
+            given += len(expected)
+            again += sum(anew for _, _, anew in expected)
+        self.assertGreater(given, 3000)
+        self.assertGreater(again, 600)
 
 
 class TestProducts(unittest.TestCase):
