@@ -131,7 +131,8 @@ public:
                 "the order of the input; empty: 0 alone"),
             parameter("rate",
                       &parameters::rate,
-                      "samples a second of each input; for best2, spectra a second")
+                      "samples a second of each input; for layouts of packets with "
+                      "channels, as best2, spectra a second")
                 .range(1e-3, 1e12)
                 .in("Hz")
                 .called("Sample Rate"),

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(packet_sink.h) */
-/* BINDTOOL_HEADER_FILE_HASH(d8524cac6ce3b543b569590938348fd6) */
+/* BINDTOOL_HEADER_FILE_HASH(f0bb8306a12a05be33e16573132f7228) */
 /***********************************************************************************/
 
 #include "block_binding.h"

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(packet_source.h) */
-/* BINDTOOL_HEADER_FILE_HASH(fc674579f148012ef32a1faf21492aa8) */
+/* BINDTOOL_HEADER_FILE_HASH(373077fa15535efd5ddc19c61b524883) */
 /***********************************************************************************/
 
 #include "block_binding.h"
