@@ -14,6 +14,7 @@
 //     it can) bench_packets copy BYTES     (us of a copy, of memory that is not in a
 //     cache) bench_packets ring BYTES SECONDS GBIT/S     (within the process, by DPDK's
 //     net_ring)
+//     bench_packets headers LAYOUT COUNT     (no network: for a counter of instructions)
 
 #include "network/packet_intake.h"
 #include "network/packet_receiver.h"
@@ -250,6 +251,46 @@ int copy(size_t bytes)
     return 0;
 }
 
+//! Takes packets of 512 bytes or so through header and window, as a receiving thread
+//! does, and nothing else: `perf stat -e instructions:u` counts what a packet costs.
+int headers(const std::string& name, int64_t count)
+{
+    constexpr int at_once = 64;
+    const auto& layout = formats::find_packet_layout("LAYOUT", name);
+    formats::packet_settings settings;
+    settings.samples = layout.samples ? layout.samples : 128;
+    settings.inputs = layout.inputs ? layout.inputs : 2;
+    settings.channels = layout.channels;
+    settings.written = name == "vdif" ? formats::coding::offset8 : formats::coding::s8;
+    settings.sc4 = layout.codings.size() == 1;
+    settings.rate = { 1000 * int64_t(settings.samples), 1 };
+    formats::complete_settings(layout, settings);
+    const formats::header_table table(layout, settings);
+    network::packet_window::parameters w;
+    w.payload_bytes = settings.payload_bytes();
+    w.rows = int(network::packet_window::fewest_rows(w.depth));
+    network::packet_window window(w);
+    network::packet_intake intake(table, { 0 }, { 0 }, {}, window);
+    std::vector<uint8_t> memory(at_once * table.packet_bytes());
+    std::vector<network::datagram> datagrams;
+    for (size_t i = 0; i < at_once; i++) {
+        network::datagram d;
+        d.content = network::byte_view::of(&memory[i * table.packet_bytes()],
+                                           table.packet_bytes());
+        datagrams.push_back(d);
+    }
+    formats::packet_header h;
+    for (h.number = 1'700'000'000'000; count > 0; count -= at_once) {
+        for (size_t i = 0; i < at_once; i++, h.number++)
+            table.write(h, &memory[i * table.packet_bytes()]);
+        intake.take(datagrams.data(), at_once);
+        while (const auto row = window.take(std::chrono::milliseconds(0)))
+            window.release(*row);
+    }
+    std::printf("%llu\n", (unsigned long long)window.counted().used);
+    return 0;
+}
+
 #ifdef APERTURE_DPDK
 //! Receives from a ring of DPDK's, which a thread fills as a card would: no system
 //! between.
@@ -324,6 +365,8 @@ int main(int argc, char** argv)
         }
         if (what == "copy" && argc == 3)
             return copy(size_t(std::atoi(argv[2])));
+        if (what == "headers" && argc == 4)
+            return headers(argv[2], std::atoll(argv[3]));
 #ifdef APERTURE_DPDK
         if (what == "ring" && argc == 5)
             return ring(std::atoi(argv[2]), std::atof(argv[3]), std::atof(argv[4]));
@@ -338,7 +381,8 @@ int main(int argc, char** argv)
                      "[ARGUMENT OF DPDK]...]]\n"
                      "bench_packets send ADDRESS:PORT BYTES SECONDS GBIT/S\n"
                      "bench_packets copy BYTES\n"
-                     "bench_packets ring BYTES SECONDS GBIT/S\n");
+                     "bench_packets ring BYTES SECONDS GBIT/S\n"
+                     "bench_packets headers LAYOUT COUNT\n");
     } catch (const std::exception& error) {
         std::fprintf(stderr, "%s\n", error.what());
     }

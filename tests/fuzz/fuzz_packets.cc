@@ -21,11 +21,13 @@ int main(int argc, char** argv)
     using namespace gr::aperture::fuzz;
     const uint64_t scripts =
         play_random<packet_script>(argc, argv, 1e6, 4096, packets_played);
-    std::printf(
-        "%llu packets in %llu scripts, %llu rows, %llu payloads in place: no fault\n",
-        (unsigned long long)packets_played,
-        (unsigned long long)scripts,
-        (unsigned long long)rows_taken,
-        (unsigned long long)payloads_checked);
+    std::printf("%llu packets, of which %llu in frames, in %llu scripts, %llu rows, %llu "
+                "payloads "
+                "in place: no fault\n",
+                (unsigned long long)packets_played,
+                (unsigned long long)packets_in_frames,
+                (unsigned long long)scripts,
+                (unsigned long long)rows_taken,
+                (unsigned long long)payloads_checked);
 }
 #endif
