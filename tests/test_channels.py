@@ -450,6 +450,7 @@ class TestChannels(unittest.TestCase):
             ("TFP", {"TSAMP": 50}, "TSAMP 50", "disagrees with BW"),
             ("TFP", {"UTC_START": "yesterday"}, "UTC_START yesterday"),
             ("TFP", {"OBS_OFFSET": 3}, "OBS_OFFSET 3", "24 bytes"),
+            ("TFP", {"OBS_OFFSET": 24 << 57}, "OBS_OFFSET", "before the year 10000"),
             ("TFP", {"NANT": 65536}, "NANT 65536"),
             ("TFP", {"OBS_OVERLAP": 24}, "OBS_OVERLAP 24"),
             ("TFP", {"NPOL": 100000}, "NPOL 100000"),
@@ -463,6 +464,9 @@ class TestChannels(unittest.TestCase):
         said = " ".join(open_input(f"dada:{path}").warnings)
         self.assertIn("2600 of 5000 bytes (FILE_SIZE)", said)
         self.assertIn("BYTES_PER_SECOND 7 is not the 240000", said)
+        write_dada_channels(path, made, "TFP", FILE_SIZE=1200)
+        said = " ".join(open_input(f"dada:{path}").warnings)
+        self.assertIn("FILE_SIZE is 1200, and 2400 bytes are behind the header", said)
         # three parts of each antenna are no two polarisations: each is a stream of its own
         made = self.made(1, 2, 6, 100, 3)[0].transpose(2, 0, 1, 3, 4)
         write_dada_channels(path, made, "TAFP")

@@ -564,6 +564,8 @@ class TestGuppi(unittest.TestCase):
             ({"TBIN": "nan"}, "TBIN nan: must be"),
             ({"OBSFREQ": "'L'"}, "OBSFREQ L: must"),
             ({"STT_IMJD": 0}, "STT_IMJD 0: must be"),
+            ({"STT_OFFS": 5}, "STT_OFFS 5: must be a part of a second, from 0 to below 1"),
+            ({"STT_OFFS": 1}, "STT_OFFS 1: must be a part of a second, from 0 to below 1"),
             ({"BLOCSIZE": 399}, "BLOCSIZE 399: must"),
             ({"OVERLAP": 100}, "OVERLAP 100: must be below the 100 samples"),
             ({"BLOCSIZE": 0}, "no block of GUPPI raw"),

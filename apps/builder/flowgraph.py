@@ -94,6 +94,11 @@ def sizes_of(plan, signals, weights_hold=math.inf):
         return replace(sizes, recorded=recorded, spacing=signals.channel_width)
     except ParameterError as error:
         raise plan.error(error.field, error.problem, shown=True) from None
+    except ValueError as error:
+        if plan.input.start is None:
+            raise
+        # the start leaves too little, as the number of channels is what was asked for
+        raise plan.error("input.start", f"leaves too little: {error}", shown=True) from None
 
 
 def check_devices(plan, signals, sizes):

@@ -100,6 +100,7 @@ class qa_start(InFolder, gr_unittest.TestCase):
             ("2024-06-01T12:00:00.2Z", span),
             ("2024-06-01T12:00:00.875Z", span),
             ("-1", "expected seconds from the recording's beginning, or UTC"),
+            ("0.624", "leaves too little: the input has 64 samples, one spectrum of 32 channels"),
             ("noon", "expected seconds from the recording's beginning, or UTC"),
             ("nan", "expected seconds from the recording's beginning, or UTC"),
         ):

@@ -64,9 +64,11 @@ class Source:
     tree: dict = field(default_factory=dict)
 
 
-def section(about, make, *programs):
-    """A section of a plan; make: its class, or what else makes one; programs: that have it."""
-    return field(default_factory=make, metadata={"about": about, "programs": programs})
+def section(about, make, *programs, search=None):
+    """A section of a plan; make: its class, or what else makes one; programs: that have it; search:
+    what it is about for aperture_search, which knows no voltages."""
+    found = {"about": about, "programs": programs, SEARCH: search or about}
+    return field(default_factory=make, metadata=found)
 
 
 @dataclass(frozen=True)
@@ -82,10 +84,22 @@ class Plan:
     instrument: Instrument = section("name of the instrument", Instrument, OBSERVE)
     powers: Powers = section("files of powers", Powers, SEARCH)
     input: Input = section(
-        "source of the samples, and how much of it is taken", Input, FX, BEAMS, OBSERVE, SEARCH
+        "source of the samples, and how much of it is taken",
+        Input,
+        FX,
+        BEAMS,
+        OBSERVE,
+        SEARCH,
+        search="how much of the files is taken",
     )
     array: Array = section(
-        "the antennas, where the input does not say", Array, FX, BEAMS, OBSERVE, SEARCH
+        "the antennas, where the input does not say",
+        Array,
+        FX,
+        BEAMS,
+        OBSERVE,
+        SEARCH,
+        search="place of the telescope, for the times of pulsars, where the files do not say",
     )
     engines: Engines = section(
         "the F-engine, and how long the correlator integrates", Engines, FX, BEAMS, OBSERVE
@@ -101,6 +115,7 @@ class Plan:
         BEAMS,
         OBSERVE,
         SEARCH,
+        search="whether files that are there are replaced",
     )
     device: Device = section("device on which it is computed", Device, FX, BEAMS, OBSERVE, SEARCH)
     flagging: Flagging = section("interference that is found and left out", Flagging, FX, OBSERVE)
@@ -265,9 +280,10 @@ FIELDS = {
 _ENTRIES = {entry.name: entry for entry in dataclasses.fields(Plan)}
 
 
-def about_section(name):
-    """A sentence about a section."""
-    return _ENTRIES[name].metadata["about"]
+def about_section(name, program=None):
+    """A sentence about a section, as a program has it; None: of all."""
+    metadata = _ENTRIES[name].metadata
+    return metadata.get(program, metadata["about"])
 
 
 @functools.cache

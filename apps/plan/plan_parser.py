@@ -71,7 +71,7 @@ class PlanParser(CommandParser):
             help="write the plan of these options into a new file, and do no more",
         )
         for section, fields in fields_for(program).items():
-            group = self.add_argument_group(section, about_section(section))
+            group = self.add_argument_group(section, about_section(section, program))
             for field in fields.values():
                 if field.place.options:
                     self._actions_of[field.name] = field.added_to(group)

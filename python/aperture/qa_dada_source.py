@@ -383,7 +383,9 @@ class qa_dada_source(InFolder, gr_unittest.TestCase):
             (0, ()),
             (1, ("1 of 6000 bytes", "last 5 bytes", "999 samples")),
             (600, ("600 of 6000 bytes", "900 samples")),
+            (-600, ("FILE_SIZE is 6000, and 6600 bytes are behind", "1100 samples")),
         ):
+            data = self.integers(8, 1100 if cut < 0 else 1000, 3, 2)
             path = self.write(data.tobytes()[: 6000 - cut], NPOL=3, FILE_SIZE=6000)
             source = dada_source(path)
             for word in words:

@@ -250,6 +250,11 @@ void read_size(const reader& header, int64_t file_bytes, dada_file& file)
                 (file_bytes < expected ? ", or " + std::to_string(expected - file_bytes) +
                                              " if FILE_SIZE counts the header"
                                        : ""));
+        if (0 < expected && expected < data_bytes)
+            file.warnings.push_back(
+                "FILE_SIZE is " + std::to_string(expected) + ", and " +
+                std::to_string(data_bytes) +
+                " bytes are behind the header: all of them are taken");
     }
     if (rest != 0)
         file.warnings.push_back("the last " + std::to_string(rest) +

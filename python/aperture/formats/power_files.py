@@ -52,7 +52,10 @@ def as_names(files):
     found = files.split(",") if isinstance(files, str) else [os.fspath(name) for name in files]
     found = [name.strip() for name in found if name.strip()]
     if not found:
-        raise PowerFileError("files: there is none")
+        raise PowerFileError(
+            f"filenames: {files!r} is not allowed: expected the name of a file of powers, or of "
+            "several"
+        )
     return found
 
 
@@ -99,7 +102,14 @@ class PowerRecording:
 
     def __init__(self, filenames, products="total", order=ORDERS[0]):
         self.files = [open_power_file(name) for name in as_names(filenames)]
-        first = self.files[0]
+        first, known = self.files[0], set()
+        for file in self.files:
+            if (place := os.path.realpath(file.filename)) in known:
+                raise PowerFileError(
+                    f"{file.filename}: is named twice; files side by side are beams of one "
+                    "recording, expected each of them once"
+                )
+            known.add(place)
         self.warnings = [
             f"{os.path.basename(file.filename)}: {text}"
             for file in self.files

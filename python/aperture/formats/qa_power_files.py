@@ -8,6 +8,7 @@
 contradicts itself."""
 
 import os
+import shutil
 import struct
 from itertools import product
 from unittest import mock
@@ -146,8 +147,17 @@ class qa_power_files(InFolder, gr_unittest.TestCase):
             self.read("a.fil", "d.fil")
         with self.assertRaisesRegex(PowerFileError, "c.fil and .*a.fil do not fit: products pair"):
             self.read("a.fil", "c.fil")
-        # the same file twice is two beams, with two names
-        self.assertEqual(self.read("a.fil", "a.fil")[0].names, ["a-0", "a-1"])
+        # two files of one name are two beams, with two names; the same one twice is a mistake
+        os.mkdir(self.path("other"))
+        shutil.copy(self.path("a.fil"), self.path("other"))
+        self.assertEqual(self.read("a.fil", "other/a.fil")[0].names, ["a-0", "a-1"])
+        os.symlink(self.path("a.fil"), self.path("link.fil"))
+        for again in ("a.fil", "link.fil"):
+            with self.assertRaisesRegex(PowerFileError, f"{again}: is named twice.* each of them"):
+                self.read("a.fil", again)
+        for none in ("", " , ", []):
+            with self.assertRaisesRegex(PowerFileError, "filenames: .* expected the name of a fil"):
+                PowerRecording(none)
 
     def test_many_files(self):
         """Files beyond those that stay open are opened for each read."""
@@ -172,6 +182,15 @@ class qa_power_files(InFolder, gr_unittest.TestCase):
                 dict(nsamples=4),
                 "the header says 4 samples (nsamples), the file has 9: all of them are taken",
             ),
+            (
+                dict(nsamples=-1),
+                "the header says -1 samples (nsamples), the file has 9: all of them are taken",
+            ),
+            (
+                dict(nbeams=2, ibeam=0),
+                "nbeams is 2 and ibeam 0, but nifs is 1, which must be a multiple where all beams "
+                "are in one file: it is read as one beam",
+            ),
             (dict(tstart=0.0), "tstart is 0, before 1970: the time of the samples is not known"),
             (dict(src_raj=256000.0), "src_raj 256000 and src_dej 543443.57 are no direction"),
             (dict(data_type=2), "data_type is 2, and that of a filterbank file is 1"),
@@ -181,6 +200,14 @@ class qa_power_files(InFolder, gr_unittest.TestCase):
                 recording, found = self.read("a.fil")
                 self.assertEqual(recording.warnings, ["a.fil: " + text])
                 np.testing.assert_array_equal(found[:, 0], values)
+        for count, warnings in (
+            (9, ["a.fil: none of 9 samples all over it has a finite number"]),
+            (8, []),
+        ):
+            values = np.ones((9, 1, 8), np.float32)
+            values[:count] = np.nan
+            self.write(values=values, bits=32)
+            self.assertEqual(self.read("a.fil")[0].warnings, warnings)
         path = self.write(values=self.values(4, 9, 1, 8), bits=4, signed=1)
         with open(path, "ab") as file:
             file.write(b"12")
@@ -216,6 +243,21 @@ class qa_power_files(InFolder, gr_unittest.TestCase):
                 "key.fil",
                 word("HEADER_START") + word("colour") + struct.pack("<i", 1) + word("HEADER_END"),
                 "key.fil: keyword 'colour' is not known",
+            ),
+            *(
+                (
+                    f"{key}.fil",
+                    sigproc_header(nchans=8, nbits=8, **{"foff": -1.0, key: value}) + bytes(80),
+                    f"{key}.fil: {key} is {value:g}: expected {allowed}".replace("+", "."),
+                )
+                for key, value, allowed in (
+                    ("fch1", 1e10, "-1e.09 to 1e.09 MHz"),
+                    ("fch1", float("nan"), "-1e.09 to 1e.09 MHz"),
+                    ("foff", 0.0, "-1e.06 to 1e.06 MHz, not 0"),
+                    ("tsamp", -1.0, "1e-12 to 100000 s"),
+                    ("tsamp", 0.0, "1e-12 to 100000 s"),
+                    ("tstart", 1e6, "-700000 to 800000 days"),
+                )
             ),
         ):
             with self.subTest(name=name):

@@ -59,6 +59,11 @@ def line_up(recordings, within=True):
         overlaps.
     warnings : list of str
         On what is missing, left out, or between samples.
+
+    Raises
+    ------
+    ValueError
+        Two have no samples of the same time, or one ends too long after the beginning.
     """
     rate = recordings[0].rate
     start = min(entry.pieces[0].start for entry in recordings)
@@ -103,17 +108,18 @@ def _first_of(recordings, start):
 
 
 def _ends(recordings, rows, rate):
-    """Warnings of recordings that begin late or end early."""
+    """Warnings of recordings that begin late or end early; a ValueError where two have no samples
+    of the same time."""
     warnings = []
     begins = [row[0][1] for row in rows]
     ends = [row[-1][1] + row[-1][0].samples for row in rows]
     if max(begins) >= min(ends):
         late, early = begins.index(max(begins)), ends.index(min(ends))
         gap = length_text((begins[late] - ends[early]) / rate)
-        return [
+        raise ValueError(
             f"{recordings[late].name}: begins {gap} after {recordings[early].name} has ended: "
-            "they have no samples of the same time"
-        ]
+            "files are read side by side only if all of them have samples of the same time"
+        )
     for entry, begin, end in zip(recordings, begins, ends):
         if begin > 0:
             warnings.append(

@@ -112,6 +112,12 @@ class qa_dada(InFolder, gr_unittest.TestCase):
         ):
             open_input(f"dada:{names[0]},{early}")
 
+    def test_impossible_offset(self):
+        data = self.rng.integers(-127, 128, (1000, 2, 2), np.int8)
+        path = self.write("far.dada", data, OBS_OFFSET=1 << 62, BW="0.01", TSAMP="100")
+        with self.assertRaisesRegex(ValueError, f"far.dada: OBS_OFFSET {1 << 62}: must be such"):
+            open_input(f"dada:{path}")
+
     def test_antennas(self):
         data = self.rng.integers(-127, 128, (1000, 6, 2), np.int8)
         names = [

@@ -169,12 +169,11 @@ class qa_raw(InFolder, gr_unittest.TestCase):
             "samples of .*a.sc8: this delay of 200 ns remains",
         )
         self.assertEqual(signals.samples, 107)
-        signals = open_input(names + ",time=1000000000;1000003600" + BAND)
-        self.assertRegex(
-            "\n".join(signals.warnings),
-            r"b.sc8: begins 3600 s after .*a.sc8 has "
-            "ended: they have no samples of the same time",
-        )
+        for apart, said in ((3600, "3600 s"), (3 * 31557600, "9.46728e.07 s")):
+            with self.assertRaisesRegex(
+                ValueError, f"b.sc8: begins {said} after .*a.sc8 has ended: files are read side"
+            ):
+                open_input(f"{names},time=1000000000;{1000000000 + apart}{BAND}")
 
     def test_without_times(self):
         data = self.rng.integers(-128, 128, (100000, 2), np.int8)

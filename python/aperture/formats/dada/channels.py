@@ -24,6 +24,7 @@ FIRST_BYTES = 4096  # in which HDR_SIZE stands
 MOST_HEADER = 1 << 24
 RATE_TOLERANCE = Fraction(1, 1000)  # TSAMP and BW are rounded, but never as coarsely as this
 MOST_BLOCKS = 1 << 24  # pieces of a file
+LATEST = 253402300800  # the year 10000, s since 1970
 #: NBIT -> coding; of less than a byte, the first component is in the highest bits
 CODINGS = {4: "s4_be", 8: "s8", 16: "s16", 32: "f32", -32: "f32"}
 
@@ -196,6 +197,8 @@ def channels_of(name, integers=False, heap=None):
     if header.whole("OBS_OVERLAP", 0, 1 << 62, 0):
         raise header.error("OBS_OVERLAP", "must be 0: channels of files that overlap are not read")
     first = utc_after(start, offset / spectrum / rate)
+    if first >= LATEST:
+        raise header.error("OBS_OFFSET", "must be such that the file begins before the year 10000")
     begin = header.whole("HDR_SIZE", 1, MOST_HEADER)
     warnings += _complaints(header, rate * spectrum, size, spectrum, length, axes)
     pieces = []
@@ -292,6 +295,11 @@ def _complaints(header, bytes_per_second, size, spectrum, length, axes):
     expected, whole = header.whole("FILE_SIZE", 0, 1 << 62, 0), os.path.getsize(name)
     if size < expected and whole != expected:
         found.append(f"{name}: {expected - size} of {expected} bytes (FILE_SIZE) are missing")
+    if 0 < expected < size:
+        found.append(
+            f"{name}: FILE_SIZE is {expected}, and {size} bytes are behind the header: all of them "
+            "are taken"
+        )
     unit = length * spectrum if length else spectrum
     if size % unit:
         what = f"a block of {length} spectra" if length else "a spectrum"

@@ -18,6 +18,14 @@ from .header import KEYWORDS, NEEDED, degrees_of, telescope_name
 MOST_CHANNELS = 1 << 24  # in a file that is read; more are a broken header
 #: bits of a number -> whether it may have a sign that `signed` tells of
 BITS = {1: False, 2: False, 4: False, 8: True, 16: True, 32: False}
+#: limits of values: keyword -> (lowest, highest, unit)
+LIMITS = {
+    "fch1": (-1e9, 1e9, "MHz"),
+    "foff": (-1e6, 1e6, "MHz"),
+    "tsamp": (1e-12, 1e5, "s"),
+    "tstart": (-7e5, 8e5, "days, a modified Julian date of the years 0 to 3000"),
+}
+LOOKED_AT = 16  # samples, all over the file, of which one must be a number
 
 
 class FilterbankError(PowerFileError):
@@ -57,12 +65,13 @@ class FilterbankFile(PowerFile):
                 f"{channels} channels: 1, 2, 4, 8, 16 or 32 bits are understood, and 1 to "
                 f"{MOST_CHANNELS} IFs and channels"
             )
-        for key in ("fch1", "foff", "tsamp", "tstart"):
+        for key, (low, high, unit) in LIMITS.items():
             value = self.header.get(key, 1.0)
-            # the Julian dates of the years 0 to 3000; frequencies in MHz
-            low, high = {"tsamp": (1e-15, 1e15), "tstart": (-7e5, 8e5)}.get(key, (-1e12, 1e12))
             if not low <= value <= high or (key == "foff" and value == 0):
-                raise FilterbankError(f"{filename}: {key} is {value:g}, which makes no sense")
+                raise FilterbankError(
+                    f"{filename}: {key} is {value:g}: expected {low:g} to {high:g} {unit}"
+                    + (", not 0" if key == "foff" else "")
+                )
         self._signed = BITS[self._bits] and bool(self.header.get("signed"))
         bits = channels * self.ifs * self._bits
         if bits % 8:
@@ -113,7 +122,7 @@ class FilterbankFile(PowerFile):
                 f"the header says {said} samples (nsamples), the file has {self.samples}: it was "
                 "cut off, or is still written"
             )
-        elif 0 < said < self.samples:
+        elif said < self.samples and said != 0:
             say(
                 f"the header says {said} samples (nsamples), the file has {self.samples}: all of "
                 "them are taken"
@@ -123,6 +132,14 @@ class FilterbankFile(PowerFile):
                 f"{size % self._sample} bytes behind the last whole sample, of {self._sample} "
                 "bytes, are left out"
             )
+        beams = header.get("nbeams", 1)
+        if beams < 0 or (beams > 1 and header.get("ibeam", 1) == 0 and self.rows != beams):
+            say(
+                f"nbeams is {beams} and ibeam {header.get('ibeam', 1)}, but nifs is {self.ifs}, "
+                "which must be a multiple where all beams are in one file: it is read as one beam"
+            )
+        if self._bits == 32 and self.samples and not self._has_numbers():
+            say(f"none of {min(LOOKED_AT, self.samples)} samples all over it has a finite number")
         if header.get("data_type", 1) not in (0, 1):
             say(f"data_type is {header['data_type']}, and that of a filterbank file is 1")
         if header.get("signed") and self._bits < 8:
@@ -132,6 +149,11 @@ class FilterbankFile(PowerFile):
             line = header["fch1"] + header["foff"] * np.arange(len(table))
             if np.abs(table - line).max() > 0.01 * abs(header["foff"]):
                 say("fchannel contradicts fch1 and foff: the former is taken")
+
+    def _has_numbers(self):
+        """Returns whether a sample among a few, all over the file, has a finite number."""
+        places = {int(at) for at in np.linspace(0, self.samples - 1, LOOKED_AT)}
+        return any(np.isfinite(self.read(at, 1)).any() for at in sorted(places))
 
     def _frequencies(self, channels):
         """[channel], MHz, as the file has them: in a table, or at equal distances."""

@@ -263,7 +263,10 @@ def _describe(name, values, size, rise, npol):
     middle = header.number("OBSFREQ", -(10**9), 10**9, "the middle of the band in MHz")
     days = header.whole("STT_IMJD", UNIX_EPOCH_MJD, 2973483)
     seconds = header.number("STT_SMJD", 0, SECONDS_PER_DAY, "the second of the day")
-    part = header.number("STT_OFFS", 0, SECONDS_PER_DAY, "a part of a second", 0)
+    rule = "a part of a second, from 0 to below 1"
+    part = header.number("STT_OFFS", 0, 1, rule, 0)
+    if part == 1:
+        raise header.error("STT_OFFS", f"must be {rule}")
     samples_first = values.get("PKTFMT", "1SFA") != "SIMPLE"
     if not samples_first and antennas > 1:
         raise ValueError(f"{name}: PKTFMT SIMPLE: cannot be read with NANTS {antennas}")

@@ -162,6 +162,7 @@ class qa_search_file(InFolder, gr_unittest.TestCase):
             (dict(NSBLK=21), "DATA has 160 bytes in a row; 21 samples of 1 products, 8 channels"),
             (dict(NBITS=3), "3 bits, 8 channels"),
             (dict(TBIN=0.0), "of 0 s in a row"),
+            (dict(NCHAN=8.5), "a.sf: NCHAN of the table SUBINT is 8.5: expected a whole number"),
             (dict(NCHAN="*"), "NCHAN of the table SUBINT is missing, or is no number"),
         ):
             with self.subTest(text=text):

@@ -108,8 +108,9 @@ class SearchFile(PowerFile):
 
     def _take_table(self, header, columns):
         number = lambda key, default=None: self._number(header, key, default)
-        self.bits, channels = int(number("NBITS")), int(number("NCHAN"))
-        self.ifs, self._block = int(number("NPOL", 1)), int(number("NSBLK"))
+        whole = lambda key, default=None: self._whole(header, key, default)
+        self.bits, channels = whole("NBITS"), whole("NCHAN")
+        self.ifs, self._block = whole("NPOL", 1), whole("NSBLK")
         self.interval = number("TBIN")
         self._zero = number("ZERO_OFF", 0.0)
         self._signed = int(number("SIGNINT", 0)) == 1
@@ -175,6 +176,12 @@ class SearchFile(PowerFile):
                 self._refuse(f"{key} of the table SUBINT is missing, or is no number")
             return default
         return value
+
+    def _whole(self, header, key, default=None):
+        value = self._number(header, key, default)
+        if value != int(value):
+            self._refuse(f"{key} of the table SUBINT is {value:g}: expected a whole number")
+        return int(value)
 
     def _fields(self, number, names):
         """Columns of a row of the table: name -> array; those that are not there are left out."""

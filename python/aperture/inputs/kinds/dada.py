@@ -9,7 +9,7 @@ import os
 from fractions import Fraction
 
 from ... import aperture_python
-from ...formats.dada.channels import channels_in, channels_of
+from ...formats.dada.channels import LATEST, channels_in, channels_of
 from ...formats.dada.observation import antennas_of, known_samples, without
 from ...formats.recordings import Piece, Recording, check_recording
 from ...parameters.rules import whole_reader
@@ -25,7 +25,13 @@ def open_file(filename):
     """The dada_source of a file, which complains about its header, and does not run."""
     check_recording(filename)
     # a name need not be UTF-8, which text would become on its way to C++
-    return silent(aperture_python.dada_source, filename=os.fsencode(filename))
+    made = silent(aperture_python.dada_source, filename=os.fsencode(filename))
+    if made.start_time()[0] >= LATEST:
+        raise ValueError(
+            f"{filename}: OBS_OFFSET {made.header().get('OBS_OFFSET', 0)}: must be such that the "
+            "file begins before the year 10000"
+        )
+    return made
 
 
 class Dada(InputFormat):
