@@ -486,7 +486,7 @@ class TestSourceTree(unittest.TestCase):
                 self.assertIn("Copyright", head, path)
 
     def test_no_test_hides_another(self):
-        """Two tests of a class, and two files of tests, have different names: else one never runs."""
+        """Two tests of a class, and two files of tests, have different names: or one never runs."""
         twice, tests = [], 0
         ours = [root / path for root, path in python_modules()]
         for path in sorted([*ours, *(SOURCE / "tests").rglob("*.py")]):

@@ -52,10 +52,10 @@ class calibrator(python_block):
     was received before is not measured again. If the F-engine is further ahead, it holds later,
     which is noticed: what is as it was before the setting is left out.
 
-    A noise source with a switch: with `noise_source="message"` the port `noise` sends {"noise": true}
-    before a measurement and false after it, to a noise_switch. The integrations of an optional
-    output are those that come in, but for those in which the source may be on: they are zeros, and
-    count nothing (`counted` is 0). It counts as off once the coherence has fallen.
+    A noise source with a switch: with `noise_source="message"` the port `noise` sends {"noise":
+    true} before a measurement and false after it, to a noise_switch. The integrations of an
+    optional output are those that come in, but for those in which the source may be on: they are
+    zeros, and count nothing (`counted` is 0). It counts as off once the coherence has fallen.
 
     Message port `command`: a dictionary of `command` with "measure" begins a new measurement.
     Message port `status`: a dictionary of `event`: `calibrated`, or `not_calibrated` with a

@@ -36,7 +36,9 @@ class qa_noise_cycle(gr_unittest.TestCase):
         cycle.end(8.0, 0.9)
         self.assertFalse(cycle.ready(9.0) or cycle.silent(20.0))
         # half of an integration has it, then one has it again; one is missing, and says nothing
-        found = [cycle.look(8 + n, c) for n, c in enumerate((0.9, 0.5, 0.9, 0.5, np.nan, 0.5, 0.1), 1)]
+        found = [
+            cycle.look(8 + n, c) for n, c in enumerate((0.9, 0.5, 0.9, 0.5, np.nan, 0.5, 0.1), 1)
+        ]
         self.assertEqual(found, ["", "", "", "", "", "", "ended"])
         self.assertFalse(cycle.active)
 
