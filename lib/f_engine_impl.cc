@@ -187,11 +187,12 @@ void f_engine_impl::write(const timeline::run& run,
                           int count)
 {
     const auto sources = d_windows.sources(run, starts);
+    const int64_t spectrum = position() / d_windows.hop();
+    d_kernel->set_position(spectrum, work_stream());
     if (!d_sums) {
         d_kernel->execute(sources.data(), block, first, count, work_stream());
-        const int64_t begin = position() / d_windows.hop();
         take_not_numbers([&](int input, int64_t at, int64_t spectra) {
-            miss(input, begin + at, begin + at + spectra);
+            miss(input, spectrum + at, spectrum + at + spectra);
         });
         return;
     }

@@ -93,6 +93,7 @@ pfb_channelizer_impl::make(int done,
     for (int port = 0; port < d_p.ports; port++)
         spectra[port] = static_cast<char*>(output_items[port]) + done * spectrum_size;
     tag_spectra(nitems_written(0) + done, spectrum, run);
+    d_kernel->set_position(spectrum, work_stream());
     d_kernel->execute(d_windows.sources(run, starts_of(run, input_items)).data(),
                       spectra.data(),
                       run.windows,

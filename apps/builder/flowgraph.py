@@ -81,6 +81,7 @@ def sizes_of(plan, signals, weights_hold=math.inf):
             samples=samples,
             duration=duration,
             channels=signals.channels or engines.channels,
+            oversampling="1" if signals.channels else engines.oversampling,
             spectra_per_frame=engines.spectra_per_frame,
             correlates=writes or not detects,
             integration=engines.integration,
@@ -352,7 +353,7 @@ class Flowgraph(PartGraph):
         if samples is None:
             return
         tell, self._tell = self._tell, None
-        if samples.shape[1] < self.sizes.taps * self.sizes.hop:
+        if samples.shape[1] < self.sizes.span(1):
             self.stop()  # the input ended before its first spectrum
             return
         self._measure(tell, samples)

@@ -60,6 +60,7 @@ def channelizer_parameters(plan, signals, sizes):
         channels=sizes.channels,
         input_type=signals.sample_type,
         taps=sizes.taps,
+        oversampling=plan.engines.oversampling,
         window=plan.engines.window,
         inverted=signals.inverted,
     )
@@ -70,7 +71,7 @@ def samples_for_gains(signals, sizes):
     count = max(1, min(GAIN_SPECTRA, GAIN_BYTES // (8 * signals.inputs * sizes.channels)))
     if sizes.spectra is not None:
         count = min(count, sizes.spectra)
-    return (count + sizes.taps - 1) * sizes.hop
+    return sizes.span(count)
 
 
 def measure_gains(plan, signals, sizes, calibrate=None, samples=None):

@@ -9,7 +9,7 @@ spectra into frames, and flags them."""
 from .. import corner_turn, flagger
 
 #: fields of the F-engine, which channels that others have made do not need
-OF_FILTER_BANK = "engines.channels", "engines.taps", "engines.window"
+OF_FILTER_BANK = "engines.channels", "engines.taps", "engines.oversampling", "engines.window"
 
 
 def check_recorded(plan, signals):

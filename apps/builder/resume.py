@@ -140,7 +140,7 @@ class Resumption:
             raise self._refuse(f"it has {channels} channels, but this plan makes {sizes.channels}")
         expected = sum(signals.start_time) + (
             (np.arange(count) + 0.5) * length
-            + ((sizes.taps - 1) * sizes.hop - 1) / 2 / sizes.sample_rate
+            + sizes.first_middle - sizes.seconds(1) / 2
         )
         whole = np.abs(lengths - length) < 1e-6 * length
         off = np.array([float(unix_seconds(time)) for time in times]) - expected

@@ -8,6 +8,7 @@ of powers."""
 
 import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 from ..plan.beam_sections import DEFAULT_INTEGRATION as DEFAULT_POWER_INTEGRATION
 from ..plan.signal_sections import DEFAULT_INTEGRATION
@@ -25,7 +26,8 @@ class Sizes:
     """
     The parameters that the blocks of an instrument share.
 
-    channels, taps: the F-engine's; hop: samples of an input from spectrum to spectrum;
+    channels, taps: the F-engine's; length: samples of an input in a tap; hop: those from spectrum to
+    spectrum, fewer where the channels are oversampled;
     sample_rate: Hz; spectra: that the input gives, None if it is endless; spectra_per_frame;
     visibilities: spectra in an integration of visibilities, a multiple of those in a frame, None
     where nothing correlates; powers: spectra in an integration of powers, a divisor of
@@ -36,6 +38,7 @@ class Sizes:
 
     channels: int
     taps: int
+    length: int
     hop: int
     sample_rate: float
     spectra: int | None
@@ -50,15 +53,28 @@ class Sizes:
         """Returns who has made the channels, in words; window: of the filter bank."""
         return "as recorded" if self.recorded else f"{self.taps} taps, {window}"
 
+    def span(self, spectra):
+        """Samples of each input that give so many spectra."""
+        return span_of(spectra, self.hop, self.taps * self.length)
+
+    def spectra_of(self, samples):
+        """Spectra that so many samples of each input give."""
+        return spectra_of(samples, self.hop, self.taps * self.length)
+
     @property
     def samples(self):
         """Samples of each input that give all spectra; None if endless."""
-        return None if self.spectra is None else (self.spectra + self.taps - 1) * self.hop
+        return None if self.spectra is None else self.span(self.spectra)
+
+    @property
+    def first_middle(self):
+        """Seconds from the first sample to the middle of those of the first spectrum."""
+        return (self.taps * self.length - 1) / 2 / self.sample_rate
 
     @property
     def width(self):
         """Spacing of the channels in Hz."""
-        return self.spacing or self.sample_rate / self.hop
+        return self.spacing or self.sample_rate / self.length
 
     def seconds(self, spectra):
         """Length of so many spectra in seconds."""
@@ -85,9 +101,42 @@ class Sizes:
         return self.seconds(self.spectra_per_frame)
 
 
-def spectra_of(samples, hop, taps):
-    """floor(samples/hop) - taps + 1, but at least 0: the first needs all its samples."""
-    return max(0, samples // hop - taps + 1)
+def span_of(spectra, hop, window):
+    """Samples that so many spectra take; window: of one, hop: from one to the next."""
+    return (spectra - 1) * hop + window
+
+
+def spectra_of(samples, hop, window):
+    """Spectra of so many samples: the first needs all its samples. The inverse of span_of()."""
+    return max(0, (samples - window) // hop + 1)
+
+
+def hop_of(oversampling, channels, length):
+    """
+    Samples from one spectrum to the next, length Q/P.
+
+    oversampling : a text, P/Q
+    length : points of the transform of so many channels
+
+    Raises ParameterError where they are no whole number.
+    """
+    try:
+        ratio = Fraction(oversampling.replace(" ", ""))
+    except (ValueError, ZeroDivisionError):
+        ratio = Fraction(0)
+    if ratio < 1:
+        raise ParameterError(
+            "engines.oversampling",
+            f"{oversampling!r} is not allowed: it must be a ratio P/Q of whole numbers, at least 1",
+        )
+    hop = length / ratio
+    if hop.denominator != 1:
+        raise ParameterError(
+            "engines.oversampling",
+            f"{ratio} of {channels} channels would make a spectrum every {float(hop):g} samples: "
+            "it must be a whole number",
+        )
+    return int(hop)
 
 
 def choose_channels(samples, real, taps):
@@ -96,32 +145,34 @@ def choose_channels(samples, real, taps):
     while (
         samples is not None
         and channels > 4
-        and spectra_of(samples, channels * (2 if real else 1), taps) < FEW_SPECTRA
+        and samples // (channels * (2 if real else 1)) - taps + 1 < FEW_SPECTRA
     ):
         channels //= 2
     return channels
 
 
-def cut_input(sample_rate, real, taps, samples, duration, channels):
-    """Channels, hop and spectra of an input as choose_sizes() has them, and notes for the user."""
+def cut_input(sample_rate, real, taps, samples, duration, channels, oversampling):
+    """Channels, length, hop and spectra of an input as choose_sizes() has them, and notes for the
+    user."""
     notes = []
     if channels is None:
         length = samples if duration is None else round(duration * sample_rate)
         channels = choose_channels(length, real, taps)
         if channels != DEFAULT_CHANNELS:
             notes.append(f"{channels} channels, because the input is short (--channels)")
-    hop = channels * (2 if real else 1)
+    length = channels * (2 if real else 1)
+    hop = hop_of(oversampling, channels, length)
     spectra = None
     if samples is not None:
-        spectra = spectra_of(samples, hop, taps)
+        spectra = spectra_of(samples, hop, taps * length)
         if spectra == 0:
             raise ValueError(
                 f"the input has {samples} samples, one spectrum of {channels} channels takes "
-                f"{taps} taps x {hop} = {taps * hop}: --channels or --taps must be less"
+                f"{taps} taps x {length} = {taps * length}: --channels or --taps must be less"
             )
     elif duration is not None:
         spectra = max(1, round(duration * sample_rate / hop))
-    return channels, hop, spectra, notes
+    return channels, length, hop, spectra, notes
 
 
 def most_spectra(weights_hold, spectrum_length, cheap):
@@ -144,6 +195,7 @@ def choose_sizes(
     samples=None,
     duration=None,
     channels=None,
+    oversampling="1",
     spectra_per_frame=None,
     correlates=True,
     integration=None,
@@ -169,10 +221,12 @@ def choose_sizes(
     samples : int
         Of each input, of a recording; None: see duration.
     duration : float
-        Seconds of a simulation, which is given the (taps - 1) hops more that its last spectra need
+        Seconds of a simulation, which is given the samples more that its last spectra need
         and, where it is a multiple of the integration, whole integrations; None, too: endless.
     channels, spectra_per_frame : int
         As asked; None: to be chosen.
+    oversampling : str
+        Ratio P/Q of the rate of spectra to the spacing of channels.
     correlates, detects : bool
         Whether there are visibilities, and powers of beams.
     integration, power_integration : float
@@ -195,8 +249,10 @@ def choose_sizes(
     ParameterError
         An integration that was asked for cannot be had.
     """
-    channels, hop, spectra, notes = cut_input(sample_rate, real, taps, samples, duration, channels)
-    length, rate = hop / sample_rate, (sample_rate, hop)
+    channels, length, hop, spectra, notes = cut_input(
+        sample_rate, real, taps, samples, duration, channels, oversampling
+    )
+    step, rate = hop / sample_rate, (sample_rate, hop)
     size = inputs * channels * bytes_per_value
     visibilities = powers = None
     if correlates:
@@ -209,18 +265,18 @@ def choose_sizes(
         )
     cheap = -(-MIN_FRAME // size)
     if not math.isinf(weights_hold):
-        cheap = min(cheap, math.ceil(SHORT_FRAME / length))
+        cheap = min(cheap, math.ceil(SHORT_FRAME / step))
     frames = Frames(
-        size, cheap, multiple, most_spectra(weights_hold, length, cheap), spectra_per_frame
+        size, cheap, multiple, most_spectra(weights_hold, step, cheap), spectra_per_frame
     )
     times, whole, part = choose_frames(frames, visibilities, powers, spectra)
     if duration is not None:
         spectra = whole_integrations(spectra, duration, visibilities, whole, part)
-    sizes = Sizes(channels, taps, hop, sample_rate, spectra, times, whole, part)
+    sizes = Sizes(channels, taps, length, hop, sample_rate, spectra, times, whole, part)
     if correlates and abs(sizes.integration - visibilities.seconds) > 1e-9 * visibilities.seconds:
         reason = (
             "the input is shorter"
-            if spectra is not None and visibilities.seconds / length > spectra + 0.5
+            if spectra is not None and visibilities.seconds / step > spectra + 0.5
             else f"rounded to {sizes.frames} frame{'s'[: sizes.frames > 1]} of {times} spectra"
         )
         notes.append(

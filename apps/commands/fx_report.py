@@ -9,7 +9,6 @@ import os
 
 import numpy as np
 
-from ..builder.sizes import spectra_of
 from ..parameters.times import time_text
 from ..tracking.directions import azimuth_elevation
 from .receivers_report import receivers_table
@@ -122,7 +121,7 @@ def summary(graph, run):
     plan, signals, sizes, front = graph.plan, graph.signals, graph.sizes, graph.front
     sink, samples = graph.correlator.sink, graph.samples_done()
     description, engines = signals.description, front.f_engines
-    spectra = spectra_of(samples, sizes.hop, sizes.taps)
+    spectra = sizes.spectra_of(samples)
     clamped, missing = engines.clamped(), engines.missing()
     rows = [
         (

@@ -77,10 +77,11 @@ class qa_fx(InFolder, gr_unittest.TestCase):
         save_array(small_array(**changes), filename)
         return "sim:" + filename
 
-    def spectra(self, samples, channels, taps=8, window="hann"):
+    def spectra(self, samples, channels, taps=8, window="hann", oversampling=1):
         """complex128 [input][spectrum][channel] of the reference model"""
         values = reference.decode(samples, "sc8")[0].T
-        return reference.pfb(values, channels, reference.prototype(channels, taps, window))
+        h = reference.prototype(channels, taps, window)
+        return reference.pfb(values, channels, h, oversampling=oversampling)
 
     def check_one_dish(self, found, expected, atol):
         """Checks the visibilities of one dish. found: from visibilities(); expected:
@@ -194,6 +195,37 @@ class qa_fx(InFolder, gr_unittest.TestCase):
             "integrations  1 of 944 µs",
         ):
             self.assertIn(expected_text, text)
+
+    def test_oversampled_channels(self):
+        """More spectra a second, of channels that are as far apart as before."""
+        filename, samples = self.recording()
+        code, text, _ = run(
+            *words(f"--input dada:{filename} --format fc32 --channels 64 --oversampling 4/3"),
+            *("-o", self.output),
+        )
+        self.assertEqual(code, 0, text)
+        # a spectrum every 48 of 16000 samples, and the first takes 512
+        count = (16000 - 512) // 48 + 1
+        spectra = self.spectra(samples, 64, oversampling="4/3")
+        self.assertEqual(spectra.shape[1], count)
+        blocks, missing = reference.corner_turn(spectra, count)
+        expected, _ = reference.correlate(blocks, 1, missing)
+        found = visibilities(self.output)
+        self.check_one_dish(found, expected, 1e-5 * np.abs(expected).max())
+        np.testing.assert_allclose(
+            found["freq_array"].ravel(), 320e6 + (np.arange(64) - 32) * 250e3
+        )
+        np.testing.assert_allclose(found["channel_width"], 250e3)
+        np.testing.assert_allclose(found["integration_time"], count * 48 / 16e6)
+        self.assertIn("channels      64 of 250 kHz, 8 taps, hann", text)
+        self.assertIn(f"spectra       {count} of each input", text)
+        for ratio, message in (("5/3", "38.4 samples"), ("0.5", "at least 1")):
+            code, _, error = run(
+                *words(f"--input dada:{filename} --channels 64 --oversampling {ratio} -o x.uvh5")
+            )
+            self.assertEqual(code, 1)
+            self.assertIn(f"--oversampling {ratio}: ", error)
+            self.assertIn(message, error)
 
     def test_8_bits_equal_the_reference_model(self):
         filename, samples = self.recording()

@@ -9,7 +9,6 @@ import os
 
 import numpy as np
 
-from ..builder.sizes import spectra_of
 from ..builder.units import seconds_text, with_prefix
 
 
@@ -63,7 +62,7 @@ def table(rows):
 def clamped_row(graph):
     """A row of the voltages and samples that were clamped."""
     sizes, clamped = graph.sizes, sum(graph.front.f_engines.clamped())
-    spectra = spectra_of(graph.samples_done(), sizes.hop, sizes.taps)
+    spectra = sizes.spectra_of(graph.samples_done())
     values = max(1, spectra * sizes.channels * graph.signals.inputs)
     return (
         "clamped",

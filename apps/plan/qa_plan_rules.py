@@ -39,6 +39,12 @@ BY_OPTIONS = (
     ),
     (
         FX,
+        "--role f --to a:1 --oversampling 4/3",
+        "--oversampling 4/3: between hosts channels are critically sampled",
+        "engines.oversampling",
+    ),
+    (
+        FX,
         "--role f --to a:1 --flag-time 6",
         "--flag-time: flags do not go between hosts",
         "flagging.time_sum_sigma",

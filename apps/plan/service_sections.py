@@ -94,6 +94,12 @@ class Network:
             return
         if plan.engines.format != "sc8":
             raise plan.error("engines.format", "between hosts voltages are sc8", shown=True)
+        if plan.engines.oversampling != "1":
+            raise plan.error(
+                "engines.oversampling",
+                "between hosts channels are critically sampled: it must be 1",
+                shown=True,
+            )
         for name in METHODS:
             if getattr(plan.flagging, name) is not None:
                 raise plan.error(

@@ -111,6 +111,12 @@ class Engines:
     taps: like(f_engine, "taps", meaning="taps of the polyphase filter bank") = key(
         8, "--taps", metavar="T"
     )
+    oversampling: like(
+        f_engine,
+        "oversampling",
+        meaning="ratio P/Q of the rate of spectra to the spacing of channels, at least 1, such as "
+        "32/27 (with 24 taps) or 4/3 (with 8)",
+    ) = key("1", "--oversampling", metavar="P/Q")
     window: like(f_engine, "window", meaning="hann, hamming, blackman, rect or kaiser(BETA)") = key(
         "hann", "--window", metavar="NAME"
     )

@@ -13,8 +13,54 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <regex>
 
 namespace gr::aperture {
+
+namespace {
+
+//! Returns the ratio of a text `P/Q`, or `P`, in lowest terms.
+std::pair<int64_t, int64_t> ratio_of(const std::string& text)
+{
+    static const std::regex form("\\s*(\\d{1,6})\\s*(?:/\\s*(\\d{1,6})\\s*)?");
+    std::smatch parts;
+    const bool read = std::regex_match(text, parts, form);
+    const int64_t p = read ? std::stoll(parts[1]) : 0;
+    const int64_t q = !read ? 0 : parts[2].matched ? std::stoll(parts[2]) : 1;
+    require(q > 0 && p >= q,
+            "oversampling",
+            "'" + text + "'",
+            "a ratio P/Q of whole numbers, at least 1, such as 32/27 or 4/3");
+    const int64_t divisor = std::gcd(p, q);
+    return { p / divisor, q / divisor };
+}
+
+//! Returns the samples from one spectrum to the next, 0 where they are as many as the
+//! transform has.
+int hop_of(const std::string& oversampling, const kernels::pfb::parameters& k)
+{
+    const auto [p, q] = ratio_of(oversampling);
+    if (p == q)
+        return 0;
+    const int64_t product = k.length() * q, hop = product / p;
+    const std::string kind = is_complex(k.input) ? "" : "2 x ";
+    require(product % p == 0,
+            "oversampling",
+            std::to_string(p) + "/" + std::to_string(q) + " of " +
+                std::to_string(k.channels) + " channels",
+            "a ratio of which " + kind + "channels x Q / P is a whole number of samples");
+    const int unit = samples_in_item(k.input, k.inputs_per_port);
+    require(hop % unit == 0,
+            "oversampling",
+            std::to_string(p) + "/" + std::to_string(q) + ", a spectrum every " +
+                std::to_string(hop) + " samples",
+            "a ratio that makes it a multiple of " + std::to_string(unit) +
+                ", the samples of an item of " + name_of(k.input));
+    return int(hop);
+}
+
+} // namespace
 
 kernels::pfb::parameters filter_parameters(const pfb_channelizer::parameters& p)
 {
@@ -38,8 +84,9 @@ kernels::pfb::parameters filter_parameters(const pfb_channelizer::parameters& p)
     k.output = parse_sample_type(
         "output_type", p.output_type, { sample_type::fc32, sample_type::sc8 });
     k.inverted = p.inverted;
-    k.prototype =
-        p.prototype.empty() ? kernels::prototype(k.hop(), p.taps, p.window) : p.prototype;
+    k.oversampled_hop = hop_of(p.oversampling, k);
+    k.prototype = p.prototype.empty() ? kernels::prototype(k.length(), p.taps, p.window)
+                                      : p.prototype;
     require(std::abs(p.gain) <= std::numeric_limits<float>::max(),
             "gain",
             text_of(p.gain),
@@ -51,6 +98,22 @@ kernels::pfb::parameters filter_parameters(const pfb_channelizer::parameters& p)
         "given for sc8 from " + p.input_type +
             ": 20 divided by the rms of the samples leaves room for 6 times that rms");
     return k;
+}
+
+std::string warning_of_aliases(const kernels::pfb::parameters& p)
+{
+    constexpr double allowed = -60; // dB
+    if (!p.oversampled())
+        return {};
+    const double found = kernels::alias_of(p.prototype, p.length(), p.hop());
+    if (found <= allowed)
+        return {};
+    return "oversampling: with " + std::to_string(p.taps) + " taps " +
+           std::to_string(int(std::lround(found))) +
+           " dB alias into the middle of each channel; more taps, or a larger ratio, "
+           "make "
+           "it less than " +
+           std::to_string(int(allowed)) + " dB";
 }
 
 int sample_item_size(const kernels::pfb::parameters& p)
@@ -122,7 +185,7 @@ timeline::reach filter_windows::reach_of(int port,
 
 double filter_windows::middle() const
 {
-    return (double(d_p.taps) * d_p.hop() - 1) / 2 / d_samples;
+    return (double(d_p.span(1)) - 1) / 2 / d_samples;
 }
 
 double filter_windows::bandwidth(double item_rate) const
@@ -134,7 +197,8 @@ double filter_windows::bandwidth(double item_rate) const
 double filter_windows::frequency_shift(double item_rate) const
 {
     // reversed, the real channel at fs/4 is not channel n/2 but the one below it
-    return d_p.inverted && !is_complex(d_p.input) ? item_rate / hop() : 0;
+    return d_p.inverted && !is_complex(d_p.input) ? item_rate * d_samples / d_p.length()
+                                                  : 0;
 }
 
 void filter_windows::reset() { std::fill(d_counted.begin(), d_counted.end(), 0); }
@@ -142,7 +206,7 @@ void filter_windows::reset() { std::fill(d_counted.begin(), d_counted.end(), 0);
 const std::vector<kernels::pfb::source>&
 filter_windows::sources(const timeline::run& run, const std::vector<const char*>& items)
 {
-    const int64_t length = (run.windows - 1 + d_p.taps) * hop();
+    const int64_t length = d_p.span(run.windows) / d_samples;
     for (int port = 0; port < d_p.ports; port++) {
         d_sources[port] = { items[port], 0 };
         if (!items[port])

@@ -20,6 +20,9 @@ namespace gr::aperture {
 //! Makes the parameters of the filter bank's kernel from those of the block. \throws
 //! std::invalid_argument
 kernels::pfb::parameters filter_parameters(const pfb_channelizer::parameters& p);
+//! Returns a warning of what oversampled channels let alias into their middle, or
+//! nothing.
+std::string warning_of_aliases(const kernels::pfb::parameters& p);
 //! Returns the bytes of an item of samples of a port.
 int sample_item_size(const kernels::pfb::parameters& p);
 
@@ -37,7 +40,7 @@ public:
                    const device& d);
 
     //! Returns the items that a spectrum is made of.
-    int64_t length() const { return d_p.taps * hop(); }
+    int64_t length() const { return d_p.span(1) / d_samples; }
     //! Returns the items from one spectrum to the next.
     int64_t hop() const { return d_p.hop() / d_samples; }
     //! Returns the items from the first one of a spectrum to its time.

@@ -133,6 +133,8 @@ protected:
         // a whole frame
         this->set_relative_rate(1, d_windows.hop());
 
+        if (const auto warning = warning_of_aliases(k); !warning.empty())
+            this->d_logger->warn(warning);
         if (k.input == sample_type::fc32 || k.input == sample_type::f32)
             d_kernel->clear_not_numbers(&d_not_numbers);
         this->take_settings("gains", [this](const pmt::pmt_t& m) { d_gains.receive(m); });

@@ -11,6 +11,7 @@ import itertools
 import os
 import threading
 import unittest
+from fractions import Fraction
 
 import numpy as np
 import pmt
@@ -283,18 +284,26 @@ class Delays:
         port."""
         limits = []
         for input_type in reference.SAMPLE_TYPES:
-            for n, taps, each in ((10, 3, 1), (6, 5, 3), (34, 1, 2)):
+            for n, taps, each, ratio in (
+                (10, 3, 1, "1"),
+                (6, 5, 3, "1"),
+                (34, 1, 2, "1"),
+                (24, 4, 3, "6/5"),
+            ):
                 inverted = each == 3
                 inputs = 2 * each
                 real = not reference.is_complex(input_type)
                 hop = 2 * n if real else n
+                step = int(hop / Fraction(ratio))
                 length = 40 * hop + 12
                 length -= length % reference.samples_in_item(input_type, each)
                 x = qa_tools.random_samples(self.rng, input_type, (inputs, length))
                 delays = self.rng.uniform(-50, 50, inputs)
                 phases = self.rng.uniform(-4, 4, inputs)
                 options = dict(channels=n, inputs_per_port=each, input_type=input_type)
-                block = self.make(inputs=inputs, taps=taps, inverted=inverted, **options)
+                block = self.make(
+                    inputs=inputs, taps=taps, inverted=inverted, oversampling=ratio, **options
+                )
                 block.set_delays(delays / RATE, phases=phases)
                 y, _ = self.run_block(block, x, chunks=61, **options)
                 h = reference.prototype(hop, taps)
@@ -302,14 +311,14 @@ class Delays:
                 packed = reference.samples_in_item(input_type, each)
                 # in items of a port, of which the inputs have samples together
                 ports = np.rint(delays).astype(int).reshape(-1, each)
-                starts = np.arange(reference.spectra_of(length, hop, taps)) * hop // packed
+                starts = np.arange(reference.spectra_of(length, hop, taps, ratio)) * step // packed
                 end = -(ports.min() // packed) + taps * hop // packed
                 starts = starts[starts + max(end, taps * hop // packed) <= length // packed]
                 for i in range(inputs):
                     there = starts >= -(-ports[i // each].max() // packed)
-                    model = reference.delayed_pfb(values[i], n, h, delays[i], phases[i], inverted)[
-                        : len(there)
-                    ]
+                    model = reference.delayed_pfb(
+                        values[i], n, h, delays[i], phases[i], inverted, ratio
+                    )[: len(there)]
                     model = np.where(there[:, None], model, 0)
                     found = y[i, : len(model)]
                     self.assertGreater(there.sum(), 20)

@@ -185,6 +185,26 @@ class qa_f_engine(gr_unittest.TestCase):
     def test_real_types(self):
         self.check_types(itertools.filterfalse(reference.is_complex, reference.SAMPLE_TYPES))
 
+    def test_oversampled(self):
+        """In frames and calls of any length, with gains and what was lost."""
+        gains = self.rng.normal(size=(2, 18)) + 1j
+        for ratio, input_type, chunks in (
+            ("9/8", "sc8", 7),
+            ("3/2", "s16", 0),
+            ("9/2", "fc32", 31),
+        ):
+            lost = [stream_tags(0.25), [*stream_tags(0.25), jump(801, 0.25 + 901 / RATE)]]
+            block, _, _ = self.check(
+                channels=18,
+                inputs=2,
+                input_type=input_type,
+                oversampling=ratio,
+                tags=lost,
+                chunks=chunks,
+                gains=gains,
+            )
+            self.assertGreater(block.missing()[1], 0)
+
     def test_model(self):
         """The models of both blocks agree, without the blocks."""
         n, taps, times, inputs = 30, 5, 7, 4

@@ -8,6 +8,7 @@
 
 import threading
 import time
+from fractions import Fraction
 
 import numpy as np
 import pmt
@@ -76,8 +77,10 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
     ):
         """Runs a block, compares it with the model; returns the block."""
         hop = channels if reference.is_complex(input_type) else 2 * channels
+        oversampling = options.get("oversampling", "1")
+        step = int(hop / Fraction(oversampling))
         if samples is None:
-            length = (count + taps - 1) * hop + hop - 1
+            length = (count - 1) * step + taps * hop + step - 1
             length -= length % reference.samples_in_item(input_type, inputs_per_port)
             samples = qa_tools.random_samples(self.rng, input_type, (inputs, length))
         h = prototype
@@ -108,7 +111,9 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
             chunks=chunks,
         )
         values, low = reference.decode(samples, input_type)
-        expected = reference.pfb(values, channels, h, options.get("inverted", False))
+        expected = reference.pfb(
+            values, channels, h, options.get("inverted", False), oversampling=oversampling
+        )
         expected *= (gain or 1) if gains is None else np.asarray(gains)[:, None]
         actual = spectra_of(outputs, output_type, inputs_per_port, channels)
         if output_type == "sc8":
@@ -118,7 +123,7 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
         else:
             self.assert_equal_fc32(actual, expected)
             self.assertEqual(block.clamped(), [0] * inputs)
-        used = (expected.shape[1] + taps - 1) * hop if expected.shape[1] else 0
+        used = (expected.shape[1] - 1) * step + taps * hop if expected.shape[1] else 0
         self.assertEqual(block.clamped_samples(), low[:, :used].sum(axis=1).tolist())
         self.assertEqual(block.missing(), [0] * inputs)
         return block
@@ -138,6 +143,60 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
                             gain=gain,
                             channels=10,
                         )
+
+    def test_oversampled(self):
+        """All types and ratios, in pieces that begin anywhere in the transform's period: hops of
+        one sample, of odd length, and longer than half a transform."""
+        for n, ratio in (
+            (12, "4/3"),
+            (32, "32/27"),
+            (10, "5/2"),
+            (10, "10"),
+            (6, "3/1"),
+            (8, "2/2"),
+        ):
+            for input_type in reference.SAMPLE_TYPES:
+                packed = reference.samples_in_item(input_type, 3)
+                real = not reference.is_complex(input_type)
+                if int((1 + real) * n / Fraction(ratio)) % packed:
+                    continue
+                with self.subTest(channels=n, oversampling=ratio, input_type=input_type):
+                    self.check(
+                        channels=n,
+                        oversampling=ratio,
+                        input_type=input_type,
+                        inputs=3,
+                        inputs_per_port=3,
+                        count=75,
+                        inverted=n == 12,
+                        output_type="sc8" if n == 32 else "fc32",
+                        gain=0.8 if n == 32 else 0.0,
+                    )
+        self.check(channels=2048, taps=24, oversampling="32/27", count=9)
+
+    def test_oversampled_tone(self):
+        """In the middle of a channel it keeps its phase; at the edge of the channel what aliases is
+        as far down as the prototype lets it be, by the definition of both."""
+        n, taps, ratio = 64, 24, Fraction(32, 27)
+        t = np.arange(8000)
+
+        def channel(frequency, k=40):
+            tone = np.exp(2j * np.pi * frequency / n * t).astype(np.complex64)
+            block = aperture.pfb_channelizer(
+                channels=n, taps=taps, inputs=1, oversampling=str(ratio)
+            )
+            data, _ = qa_tools.run(block, ports_of(tone[None], "fc32", 1), [8 * n])
+            return spectra_of(data, "fc32", 1, n)[0][:, k]
+
+        k = 40 - n // 2
+        middle = channel(k)
+        np.testing.assert_allclose(middle, middle[0], atol=1e-5 * abs(middle[0]))
+        # a rate above the channel's own edge, which it is taken for
+        alias = np.abs(channel(k + 0.5 - float(ratio))).max() / abs(middle[0])
+        self.assertLess(20 * np.log10(alias), -67)
+        for place, level in ((0.5, -6), (0.45, -3.5)):
+            inside = np.abs(channel(k + place)).max() / abs(middle[0])
+            self.assertGreater(20 * np.log10(inside), level - 0.1)
 
     def test_sizes(self):
         """The smallest, odd factors, one tap, many."""
@@ -518,7 +577,7 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
 
     def test_tags(self):
         n, taps = 10, 3
-        for input_type in ("sc8", "s8"):
+        for input_type, ratio in (("sc8", "1"), ("s8", "1"), ("sc8", "5/2"), ("s8", "5/4")):
             for inverted in (False, True):
                 real = input_type == "s8"
                 block = aperture.pfb_channelizer(
@@ -528,12 +587,13 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
                     inputs_per_port=2,
                     input_type=input_type,
                     inverted=inverted,
+                    oversampling=ratio,
                 )
                 x = qa_tools.random_samples(self.rng, input_type, (4, 900))
                 _, tags = qa_tools.run(
                     block, ports_of(x, input_type, 2), [16 * n] * 2, tags=[stream_tags(0.75)] * 2
                 )
-                edge = reference.pfb_edge(FREQUENCY, RATE, n, taps, real, inverted)
+                edge = reference.pfb_edge(FREQUENCY, RATE, n, taps, real, inverted, ratio)
                 for port in tags:
                     found = {tag.key: tag.value for tag in port}
                     self.assertTrue(all(tag.offset == 0 for tag in port))
@@ -643,10 +703,13 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
         outputs, out_tags = graph.run()
         common = min(len(stretch) for stretch in stretches)
         hop = n if reference.is_complex(input_type) else 2 * n
-        missing = np.array([reference.missing_spectra(s[:common], hop, taps) for s in stretches])
+        ratio = options.get("oversampling", "1")
+        missing = np.array(
+            [reference.missing_spectra(s[:common], hop, taps, ratio) for s in stretches]
+        )
         values, _ = reference.decode(np.array([items[:common] for items in laid_out]), input_type)
         h = reference.prototype(hop, taps)
-        expected = reference.pfb(values, n, h, missing=missing)
+        expected = reference.pfb(values, n, h, missing=missing, oversampling=ratio)
         actual = spectra_of(outputs, output_type, 2, n)
         if output_type == "sc8":
             qa_tools.assert_steps_agree(actual, reference.quantise(expected)[0])
@@ -741,6 +804,11 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
         graph = self.lossy([[], [(1003, 217)]])
         self.assertGreaterEqual(len(graph.messages()), 1)
         self.assertIn("event", graph.messages()[0])
+
+    def test_gap_between_oversampled_spectra(self):
+        """Phases count on through what is lost."""
+        self.lossy([[(430, 237)], []], oversampling="16/11")
+        self.lossy([[(300, 100)], [(301, 99)]], oversampling="4/3", input_type="s8")
 
     def test_gap_on_the_first_port(self):
         self.lossy([[(777, 16)], []])
@@ -899,6 +967,15 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
             (dict(prototype=[1.0] * 7), "prototype.*7.*8192"),
             (dict(channels=4, taps=1, prototype=[1, float("nan"), 1, 1]), "prototype.*finite"),
             (dict(channels=4, taps=1, prototype=[1, float("inf"), 1, 1]), "prototype.*finite"),
+            (dict(oversampling="27/32"), "oversampling: '27/32' .*at least 1"),
+            (dict(oversampling="1.2"), "oversampling: '1.2' .*32/27"),
+            (dict(oversampling="4/0"), "oversampling: '4/0' "),
+            (dict(oversampling=""), "oversampling: '' "),
+            (dict(oversampling="5/3"), "oversampling: 5/3 of 1024 channels .*whole number"),
+            (
+                dict(channels=36, oversampling="4/3", input_type="s10"),
+                "oversampling: 4/3, a spectrum every 54 samples.*multiple of 4",
+            ),
             (dict(inputs=0), "inputs.*0.*1"),
             (dict(inputs=-2), "inputs.*-2"),
             (dict(inputs_per_port=0), "inputs_per_port.*0"),

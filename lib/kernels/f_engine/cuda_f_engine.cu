@@ -70,11 +70,14 @@ private:
 
 } // namespace
 
-//! One kernel for all; nullptr for parameters that it does not serve.
+//! One kernel for all; nullptr for parameters that it does not serve, among them those of
+//! oversampled spectra.
 template <>
 std::unique_ptr<f_engine>
 make(const f_engine::parameters& p, int device, const std::string&)
 {
+    if (p.filter.oversampled())
+        return nullptr;
     const device_guard guard(device);
     const auto* kernel = find_fused_kernel(p.filter, device);
     std::unique_ptr<f_engine> fused;

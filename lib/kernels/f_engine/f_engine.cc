@@ -58,6 +58,11 @@ public:
         d_filter->set_delays(delays, s);
     }
 
+    void set_position(int64_t spectrum, stream& s) override
+    {
+        d_filter->set_position(spectrum, s);
+    }
+
     void execute(
         const pfb::source* sources, void* frame, int first, int count, stream& s) override
     {

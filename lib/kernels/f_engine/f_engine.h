@@ -45,6 +45,8 @@ public:
     virtual void set_gains(const cfloat* gains, stream&) = 0;
     //! Sets delays as pfb does.
     virtual void set_delays(const delay* delays, stream&) = 0;
+    //! Sets the position as pfb does.
+    virtual void set_position(int64_t /* spectrum */, stream&) {}
 
     /*!
      * Writes `count` spectra of each input to times first ... first+count-1 of the frame;

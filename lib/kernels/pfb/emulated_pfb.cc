@@ -67,10 +67,14 @@ public:
         }
         run(s, &pfb::set_delays, kept(delays, d_p.inputs()));
     }
+    void set_position(int64_t spectrum, stream& s) override
+    {
+        run(s, &pfb::set_position, spectrum);
+    }
     void
     execute(const source* sources, void* const* spectra, size_t count, stream& s) override
     {
-        const int64_t samples = int64_t(count - 1 + d_p.taps) * d_p.hop();
+        const int64_t samples = d_p.span(count);
         std::vector<bytes_of_port> ports;
         for (const auto& r : d_reaches)
             ports.push_back(items_of(-r.most, samples - r.least));

@@ -89,6 +89,35 @@ APERTURE_SIMD void filter_column(const float* x,
     }
 }
 
+//! Filters x: `taps` rows with h: [taps][width] to one row y.
+APERTURE_SIMD void
+filter_single(const float* x, size_t row, const float* h, int taps, size_t used, float* y)
+{
+    const auto load = [](const float* p) -> const vector& {
+        return *reinterpret_cast<const vector*>(p);
+    };
+    if (used == width) { // four sums that do not wait for each other
+        vector a{}, b{}, c{}, d{};
+        for (int t = 0; t < taps; t++, x += row, h += width) {
+            a += load(h) * load(x);
+            b += load(h + lanes) * load(x + lanes);
+            c += load(h + 2 * lanes) * load(x + 2 * lanes);
+            d += load(h + 3 * lanes) * load(x + 3 * lanes);
+        }
+        *reinterpret_cast<vector*>(y) = a;
+        *reinterpret_cast<vector*>(y + lanes) = b;
+        *reinterpret_cast<vector*>(y + 2 * lanes) = c;
+        *reinterpret_cast<vector*>(y + 3 * lanes) = d;
+        return;
+    }
+    for (size_t j = 0; j < used; j += lanes) {
+        vector a{};
+        for (int t = 0; t < taps; t++)
+            a += load(h + t * width + j) * load(x + t * row + j);
+        *reinterpret_cast<vector*>(y + j) = a;
+    }
+}
+
 } // namespace
 
 host_fir::host_fir(const std::vector<float>& h, int taps, size_t row, size_t spectra)
@@ -137,5 +166,30 @@ void host_fir::filter(const int8_t* x, size_t spectra, float* y)
 {
     filter_rows(x, spectra, y);
 }
+
+#define APERTURE_CONVERT(type)                                           \
+    void host_fir::convert(const type* x, float* y, size_t count)        \
+    {                                                                    \
+        const size_t rows = count / width, rest = count % width;         \
+        read_column(x, width, rows, width, y);                           \
+        read_column(x + rows * width, width, 1, rest, y + rows * width); \
+    }
+APERTURE_CONVERT(float)
+APERTURE_CONVERT(int16_t)
+APERTURE_CONVERT(int8_t)
+#undef APERTURE_CONVERT
+
+void host_fir::filter_one(const float* x, float* y) const
+{
+    for (size_t first = 0; first < d_row; first += width)
+        filter_single(x + first,
+                      d_row,
+                      d_h.get() + first * d_taps,
+                      d_taps,
+                      std::min(width, d_row - first),
+                      y + first);
+}
+
+size_t host_fir::padding() { return lanes; }
 
 } // namespace gr::aperture::kernels::host

@@ -23,6 +23,8 @@ namespace gr::aperture::kernels::host {
  * It goes through the rows in columns of some cache lines. What is in a column is read,
  * and converted to float, once for all spectra of a call, into memory that stays in the
  * first-level cache; there the taps of several spectra are summed side by side.
+ *
+ * Oversampled spectra, whose rows overlap in parts, are filtered one by one.
  */
 class host_fir
 {
@@ -36,6 +38,18 @@ public:
     void filter(const float* x, size_t spectra, float* y);
     void filter(const int16_t* x, size_t spectra, float* y);
     void filter(const int8_t* x, size_t spectra, float* y);
+
+    //! Converts numbers as filter() does.
+    static void convert(const float* x, float* y, size_t count);
+    static void convert(const int16_t* x, float* y, size_t count);
+    static void convert(const int8_t* x, float* y, size_t count);
+
+    //! Filters one spectrum: x: `taps` rows, and what lies up to padding() floats behind
+    //! them; y: a row of stride() floats.
+    void filter_one(const float* x, float* y) const;
+
+    //! Floats behind the last row that filter_one() reads, and has no use for.
+    static size_t padding();
 
     //! Floats from one row of results to the next.
     size_t stride() const { return d_stride; }

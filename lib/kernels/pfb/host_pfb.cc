@@ -173,10 +173,10 @@ public:
     explicit host_pfb(const parameters& p)
         : d_p(p),
           d_parts(is_complex(p.input) ? 2 : 1),
-          d_floats(size_t(p.hop()) * d_parts),
+          d_floats(size_t(p.length()) * d_parts),
           d_batch(batch_of(p)),
           d_fir(signed_prototype(p), p.taps, d_floats, d_batch),
-          d_transform(measured_fft::of(p.hop(), d_parts == 1)),
+          d_transform(measured_fft::of(p.length(), d_parts == 1)),
           d_lines(make_fft_buffer(d_batch * d_fir.stride())),
           d_spectrum(make_fft_buffer(2 * (p.channels + 1))),
           d_gains(size_t(p.inputs()) * p.channels, 1),
@@ -186,8 +186,14 @@ public:
           d_clamped(p.inputs()),
           d_minima(p.inputs())
     {
+        const size_t floats = p.span(d_batch) * d_parts;
         if (p.inputs_per_port > 1 || p.input == sample_type::sc4 || is_packed(p.input))
-            d_separate = make_fft_buffer((d_batch - 1 + p.taps) * d_floats);
+            d_separate = make_fft_buffer(floats);
+        if (p.oversampled()) {
+            d_converted = make_fft_buffer(floats + host_fir::padding());
+            std::fill_n(d_converted.get(), floats + host_fir::padding(), 0.f);
+            d_row = make_fft_buffer(d_fir.stride());
+        }
     }
 
     std::string implementation() const override { return "host"; }
@@ -214,6 +220,8 @@ public:
         d_spectrum_number = 0;
     }
 
+    void set_position(int64_t spectrum, stream&) override { d_position = spectrum; }
+
     void
     execute(const source* sources, void* const* spectra, size_t count, stream&) override
     {
@@ -234,6 +242,7 @@ public:
                                i);
         }
         d_spectrum_number += count;
+        d_position += int64_t(count);
     }
 
     void clear_not_numbers(std::vector<spectrum_of_input>* found) override
@@ -252,7 +261,7 @@ private:
     //! second-level cache, with the interleaved samples of all inputs of a port.
     static size_t batch_of(const parameters& p)
     {
-        const int floats = p.hop() * (is_complex(p.input) ? 2 : 1) * p.inputs_per_port;
+        const int floats = p.length() * (is_complex(p.input) ? 2 : 1) * p.inputs_per_port;
         return std::clamp(65536 / floats, 8, 64);
     }
 
@@ -322,15 +331,46 @@ private:
     }
 
     //! Filters samples of input i of a port from `first` on into lines of transforms.
-    void filter(const void* port, int64_t first, size_t spectra, int i)
+    //! \param number of the first spectrum in the call
+    void filter(const void* port, int64_t first, size_t number, size_t spectra, int i)
     {
-        const void* x = samples_of(port, first, (spectra - 1 + d_p.taps) * d_p.hop(), i);
+        const void* x = samples_of(port, first, d_p.span(spectra), i);
+        const auto run = [&](const auto* samples) {
+            if (d_p.oversampled())
+                filter_apart(samples, number, spectra);
+            else
+                d_fir.filter(samples, spectra, d_lines.get());
+        };
         if (d_p.input == sample_type::sc8 || d_p.input == sample_type::s8)
-            d_fir.filter(static_cast<const int8_t*>(x), spectra, d_lines.get());
+            run(static_cast<const int8_t*>(x));
         else if (d_p.input == sample_type::sc16 || d_p.input == sample_type::s16)
-            d_fir.filter(static_cast<const int16_t*>(x), spectra, d_lines.get());
+            run(static_cast<const int16_t*>(x));
         else
-            d_fir.filter(static_cast<const float*>(x), spectra, d_lines.get());
+            run(static_cast<const float*>(x));
+    }
+
+    /*!
+     * Filters oversampled spectra one by one. The transform counts its samples from a
+     * multiple of its length, so that a row begins in the middle of a line and goes on at
+     * its begin.
+     */
+    template <class number>
+    void filter_apart(const number* x, size_t first, size_t spectra)
+    {
+        const size_t length = d_p.length();
+        host_fir::convert(x, d_converted.get(), d_p.span(spectra) * d_parts);
+        for (size_t m = 0; m < spectra; m++) {
+            d_fir.filter_one(d_converted.get() + m * d_p.hop() * d_parts, d_row.get());
+            const size_t passed = (d_position + first + m) % length * d_p.hop() % length;
+            // the prototype has the sign (-1)^j of the samples from the row's first one
+            // on
+            const float sign = d_parts == 2 && passed % 2 ? -1 : 1;
+            float* line = d_lines.get() + m * d_fir.stride();
+            const size_t here = (length - passed) * d_parts, rest = d_floats - here;
+            volk_32f_s32f_multiply_32f(
+                line + passed * d_parts, d_row.get(), sign, unsigned(here));
+            volk_32f_s32f_multiply_32f(line, d_row.get() + here, sign, unsigned(rest));
+        }
     }
 
     //! Counts samples that are read as others: the lowest integer of 8 and 4 bits.
@@ -357,12 +397,12 @@ private:
         const size_t hop = d_p.hop(), n = d_p.channels;
         const int input = port * d_p.inputs_per_port + i;
         const int64_t start = int64_t(first * hop) - d_shifts[input];
-        const size_t length = (count - 1 + d_p.taps) * hop;
+        const size_t length = d_p.span(count);
         const size_t passed =
-            first ? (d_p.taps - 1) * hop : 0; // samples that the batch before has counted
+            first ? d_p.shared() : 0; // samples that the batch before has counted
         const size_t counted = std::max(from.counted, first * hop + passed) - first * hop;
         count_lowest(from, start + counted, start + length, input, i);
-        filter(from.samples, start, count, i);
+        filter(from.samples, start, first, count, i);
         for (size_t m = 0; m < count; m++) {
             const size_t where = ((first + m) * d_p.inputs_per_port + i) * n;
             float* line = d_lines.get() + m * d_fir.stride();
@@ -457,7 +497,7 @@ private:
 
     const parameters d_p;
     const int d_parts;     // components of a sample
-    const size_t d_floats; // floats of a hop
+    const size_t d_floats; // floats of a transform
     const size_t d_batch;  // spectra that are filtered together
     host_fir d_fir;
     const measured_fft& d_transform;
@@ -466,10 +506,12 @@ private:
     std::vector<cfloat> d_gains;       // [input][channel]
     std::vector<bool> d_unit_gains;    // [input], whether all are 1
     fft_buffer d_separate;             // samples of one input of a batch
+    fft_buffer d_converted, d_row;     // the same as float, and a row of them, filtered
     std::vector<cfloat> d_rotated;     // gains [channel] of a delayed spectrum
     std::vector<phase_slope> d_slopes; // [input]; empty: no delays
     std::vector<int64_t> d_shifts;     // samples [input]
     uint64_t d_spectrum_number = 0;    // number of spectra since the delays were set
+    int64_t d_position = 0;            // number of the call's first spectrum
     std::vector<spectrum_of_input>* d_found = nullptr; // see clear_not_numbers()
     // other threads read these while this one counts
     std::vector<std::atomic<uint64_t>> d_clamped, d_minima;

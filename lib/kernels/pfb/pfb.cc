@@ -21,12 +21,13 @@ void pfb::parameters::check() const
             "output_type",
             name_of(output),
             "fc32 or sc8");
-    const size_t length = size_t(taps) * hop();
-    require(prototype.size() == length,
+    const size_t numbers = size_t(taps) * length();
+    require(prototype.size() == numbers,
             "prototype",
             std::to_string(prototype.size()) + " numbers",
-            std::to_string(taps) + " taps x " + std::to_string(hop()) +
-                " samples = " + std::to_string(length) + " numbers");
+            std::to_string(taps) + " taps x " + std::to_string(length()) +
+                " samples = " + std::to_string(numbers) + " numbers");
+    require_range("hop", hop(), 1, length());
     bool all_finite = true;
     for (float h : prototype)
         all_finite = all_finite && std::isfinite(h);
@@ -43,7 +44,7 @@ pfb::source pfb::later(const parameters& p, const source& from, size_t spectra)
 {
     if (!from.samples || spectra == 0)
         return from;
-    const size_t passed = spectra * p.hop(), shared = size_t(p.taps - 1) * p.hop();
+    const size_t passed = spectra * p.hop(), shared = p.shared();
     return { static_cast<const char*>(from.samples) +
                  bytes_of(p.input, passed, p.inputs_per_port),
              // the passed spectra have counted the samples that they share with the next

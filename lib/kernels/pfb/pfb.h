@@ -29,9 +29,21 @@ public:
         sample_type input;
         sample_type output; //!< fc32 or sc8
         bool inverted;
-        std::vector<float> prototype; //!< [taps][hop()]
+        std::vector<float> prototype; //!< [taps][length()]
+        //! Samples from one spectrum to the next; 0: length(), critically sampled.
+        int oversampled_hop = 0;
+        //! Returns the points of a transform, which are the samples of a tap.
+        int length() const { return is_complex(input) ? channels : 2 * channels; }
         //! Returns the samples from one spectrum to the next.
-        int hop() const { return is_complex(input) ? channels : 2 * channels; }
+        int hop() const { return oversampled_hop ? oversampled_hop : length(); }
+        bool oversampled() const { return hop() != length(); }
+        //! Returns the samples under the prototype in so many spectra.
+        int64_t span(int64_t spectra) const
+        {
+            return (spectra - 1) * hop() + int64_t(taps) * length();
+        }
+        //! Returns the samples that a spectrum shares with the next one.
+        int64_t shared() const { return span(1) - hop(); }
         int inputs() const { return ports * inputs_per_port; }
         //! \throws std::invalid_argument
         void check() const;
@@ -63,7 +75,7 @@ public:
 
     //! The samples of a port that execute() reads.
     struct source {
-        //! [time][input]: (spectra - 1 + taps) hop() samples of each input; where inputs
+        //! [time][input]: span(spectra) samples of each input; where inputs
         //! of this port are delayed those that lie as many samples earlier, from where
         //! the largest delay begins to where the least one ends. nullptr if the samples
         //! were lost: the spectra are zeros then
@@ -79,6 +91,13 @@ public:
      * they are always left.
      */
     virtual void clear_not_numbers(std::vector<spectrum_of_input>* /* found */) {}
+
+    /*!
+     * Says which spectrum of its timeline the next call of execute() begins with; later
+     * ones follow. Only oversampled spectra depend on it: their phases count from the
+     * timeline's first sample.
+     */
+    virtual void set_position(int64_t /* spectrum */, stream&) {}
 
     //! Returns the rest of a port's source when `spectra` spectra of it are done.
     static source later(const parameters&, const source&, size_t spectra);

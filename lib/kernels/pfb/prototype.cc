@@ -7,9 +7,12 @@
 
 #include "kernels/common/types.h"
 #include "kernels/pfb/prototype.h"
+#include <algorithm>
 #include <cmath>
+#include <complex>
 #include <functional>
 #include <map>
+#include <numeric>
 
 namespace gr::aperture::kernels {
 
@@ -80,6 +83,34 @@ std::vector<float> prototype(int hop, int taps, const std::string& window)
     for (int64_t j = 0; j < length; j++)
         scaled[j] = h[j] / sqrt(energy);
     return scaled;
+}
+
+double alias_of(const std::vector<float>& prototype, int length, int hop)
+{
+    // some spacings from the middle the sums of 1/128 of a tap are as good as its samples
+    const size_t together = std::max(1, length / 128);
+    std::vector<double> sums, places; // places in spacings^-1
+    for (size_t first = 0; first < prototype.size(); first += together) {
+        const size_t end = std::min(prototype.size(), first + together);
+        sums.push_back(std::accumulate(&prototype[first], &prototype[0] + end, 0.));
+        places.push_back((double(first) + double(end - 1)) / 2 / length);
+    }
+    const auto power = [&](double frequency) {
+        std::complex<double> sum;
+        for (size_t i = 0; i < sums.size(); i++)
+            sum += std::polar(sums[i], -2 * M_PI * frequency * places[i]);
+        return std::norm(sum);
+    };
+    constexpr int steps = 32, most_images = 3;
+    double own = 0, images = 0; // at negative frequencies they are the same
+    for (int step = 0; step < steps; step++) {
+        const double frequency = 0.5 * (step + 0.5) / steps;
+        own += power(frequency);
+        for (int image = -most_images; image <= most_images; image++)
+            if (image != 0)
+                images += power(frequency + double(image) * length / hop);
+    }
+    return 10 * std::log10(images / own);
 }
 
 } // namespace gr::aperture::kernels

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(pfb_channelizer.h) */
-/* BINDTOOL_HEADER_FILE_HASH(2ca5656e448ae3b447eac78b778ab6eb) */
+/* BINDTOOL_HEADER_FILE_HASH(25e565e6daa4c6a3ae0cc4e0bab62849) */
 /***********************************************************************************/
 
 #include "block_binding.h"

@@ -15,6 +15,7 @@ signs: README and the documentation of the blocks.
 """
 
 import re
+from fractions import Fraction
 
 import numpy as np
 
@@ -182,12 +183,13 @@ def response(h, frequency):
 # ---- channeliser
 
 
-def spectra_of(samples, hop, taps):
-    """Whole spectra that fit: floor(samples/hop) - taps + 1, and not below 0."""
-    return max(0, samples // hop - taps + 1)
+def spectra_of(samples, hop, taps, oversampling=1):
+    """Whole spectra that fit: floor(samples/hop) - taps + 1, and not below 0. Oversampled, one
+    begins every hop/oversampling samples."""
+    return max(0, (samples - taps * hop) // int(hop / Fraction(oversampling)) + 1)
 
 
-def pfb(samples, channels, h, inverted=False, missing=None):
+def pfb(samples, channels, h, inverted=False, missing=None, oversampling=1):
     """
     Polyphase filter bank.
 
@@ -197,6 +199,8 @@ def pfb(samples, channels, h, inverted=False, missing=None):
       y_k[m] = sum_j h[j] x[2 n m + j] exp(-2 pi i k j / (2n)), k = 0 ... n-1
     inverted: complex samples are conjugated first; of real ones y_k becomes
       conj(y_(n-1-k)).
+    oversampling: P/Q, anything that Fraction() takes: spectrum m begins at sample m D, D = n Q/P
+      (2n Q/P), and j is m D + j in the exponent.
 
     samples: [...][time], complex or real
     h: [taps n], or [taps 2n]
@@ -209,15 +213,16 @@ def pfb(samples, channels, h, inverted=False, missing=None):
         samples = samples.conj()
     hop = 2 * channels if real else channels
     taps = len(h) // hop
-    count = spectra_of(samples.shape[-1], hop, taps)
-    frames = samples[..., : (samples.shape[-1] // hop) * hop]
-    frames = frames.reshape(samples.shape[:-1] + (-1, hop))
+    count = spectra_of(samples.shape[-1], hop, taps, oversampling)
+    begins = np.arange(count) * int(hop / Fraction(oversampling))
     h = np.asarray(h, dtype=np.float64).reshape(taps, hop)
     # exp(-2 pi i (k - n/2) j / n) has period n in j: the taps of a branch can be summed
     folded = np.zeros(samples.shape[:-1] + (count, hop), dtype=np.complex128)
     for tap in range(taps):
-        folded += h[tap] * frames[..., tap : tap + count, :]
-    spectra = np.fft.fft(folded, axis=-1)
+        folded += h[tap] * samples[..., begins[:, None] + tap * hop + np.arange(hop)]
+    # bin k of the transform is of the frequency k/hop, negative ones behind
+    turns = np.multiply.outer(begins % hop, np.arange(hop)) % hop / hop
+    spectra = np.fft.fft(folded, axis=-1) * np.exp(-2j * np.pi * turns)
     if real:
         spectra = spectra[..., :channels]
         if inverted:
@@ -229,7 +234,7 @@ def pfb(samples, channels, h, inverted=False, missing=None):
     return spectra
 
 
-def delayed_pfb(samples, channels, h, delay, phase=0.0, inverted=False):
+def delayed_pfb(samples, channels, h, delay, phase=0.0, inverted=False, oversampling=1):
     """
     Polyphase filter bank of an input that is delayed, to line it up with others: what a
     tone in the middle of channel k becomes is that of pfb() times
@@ -251,7 +256,7 @@ def delayed_pfb(samples, channels, h, delay, phase=0.0, inverted=False):
     time = np.arange(samples.shape[-1]) - whole
     inside = (time >= 0) & (time < len(time))
     shifted = np.where(inside, samples[np.clip(time, 0, len(time) - 1)], 0)
-    spectra = pfb(shifted, channels, h, inverted)
+    spectra = pfb(shifted, channels, h, inverted, oversampling=oversampling)
     # cycles by which the shift and by which the delay rotate channel k
     k = np.arange(channels)
     wanted = -(k - channels // 2) / length * delay[:, None]
@@ -295,7 +300,7 @@ def lay_out(items, losses=(), start=0):
     return laid_out, stretch
 
 
-def missing_spectra(stretch, hop, taps):
+def missing_spectra(stretch, hop, taps, oversampling=1):
     """
     Spectra that are lost because a sample under their prototype is, or because samples were
     lost between two of them.
@@ -304,8 +309,9 @@ def missing_spectra(stretch, hop, taps):
     Returns bool [spectrum]
     """
     stretch = np.asarray(stretch)
-    count = spectra_of(len(stretch), hop, taps)
-    windows = [stretch[m * hop : (m + taps) * hop] for m in range(count)]
+    step = int(hop / Fraction(oversampling))
+    count = spectra_of(len(stretch), hop, taps, oversampling)
+    windows = [stretch[m * step : m * step + taps * hop] for m in range(count)]
     return np.array([w[0] < 0 or (w != w[0]).any() for w in windows], dtype=bool)
 
 
@@ -492,7 +498,7 @@ def channel_frequencies(rx_freq, bandwidth, channels):
     return rx_freq + (np.arange(channels) - channels // 2) * bandwidth / channels
 
 
-def pfb_edge(rx_freq, rx_rate, channels, taps, real=False, inverted=False):
+def pfb_edge(rx_freq, rx_rate, channels, taps, real=False, inverted=False, oversampling=1):
     """
     Tags behind the channeliser, as a dictionary, from those before it.
 
@@ -506,11 +512,12 @@ def pfb_edge(rx_freq, rx_rate, channels, taps, real=False, inverted=False):
     spacing = rx_rate / hop
     if real and inverted:
         rx_freq += (channels // 2 - (channels - 1 - channels // 2)) * spacing
+    step = int(hop / Fraction(oversampling))
     return {
         "rx_freq": rx_freq,
-        "rx_rate": rx_rate / hop,
+        "rx_rate": rx_rate / step,
         "bandwidth": channels * spacing,
-        "samples_per_item": hop,
+        "samples_per_item": step,
         "delay": (taps * hop - 1) / 2 / rx_rate,
     }
 

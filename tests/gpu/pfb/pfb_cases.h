@@ -202,9 +202,9 @@ void check_pfb(pfb_case c, bool plain)
     auto& p = c.p;
     if (c.framed != checks_frames || !chosen_channels.wants(p.channels))
         return;
-    const int64_t samples = int64_t(c.spectra - 1 + p.taps) * p.hop();
+    const int64_t samples = p.span(c.spectra);
     const size_t results = size_t(c.spectra) * p.inputs_per_port * p.channels;
-    p.prototype = prototype(p.hop(), p.taps, "hann");
+    p.prototype = prototype(p.length(), p.taps, "hann");
     auto gains = random_gains(p);
     const auto delays = random_delays(p);
 
@@ -221,7 +221,7 @@ void check_pfb(pfb_case c, bool plain)
     }
     for (int port = 0; port < p.ports; port++) {
         const bool lost = port == c.lost_port;
-        const size_t counted = port % 2 ? size_t(p.taps - 1) * p.hop() : 0;
+        const size_t counted = port % 2 ? size_t(p.shared()) : 0;
         from.push_back({ lost ? nullptr : data[port].data() + before, counted });
         gpu_from.push_back(
             { lost ? nullptr : static_cast<uint8_t*>(gpu_data[port].data()) + before,
@@ -229,6 +229,7 @@ void check_pfb(pfb_case c, bool plain)
     }
     const auto set = [&](auto& kernel, stream& to) {
         kernel.set_gains(gains.data(), to);
+        kernel.set_position(7, to);
         if (c.delayed)
             kernel.set_delays(delays.data(), to);
     };

@@ -173,6 +173,19 @@ void check_cases(bool quick)
                             false,
                             true });
             check({ with(1024, 8, 2, 3, type::sc8), 21, -1, true, true });
+            // oversampled: hops of odd length, of several inputs, in calls and in frames
+            for (auto [t, n, hop] : { std::tuple(type::sc8, 1024, 864),
+                                      std::tuple(type::sc8, 64, 27),
+                                      std::tuple(type::s8, 96, 144),
+                                      std::tuple(type::sc16, 30, 25),
+                                      std::tuple(type::f32, 128, 100),
+                                      std::tuple(type::sc4, 512, 384),
+                                      std::tuple(type::s12, 256, 256) })
+                for (bool framed : { false, true }) {
+                    auto p = with(n, 12, 3, t == type::sc16 ? 2 : 1, t);
+                    p.oversampled_hop = hop;
+                    check({ p, 77, 1, framed != inverted, framed });
+                }
         }
     // on tensor cores: any number of taps and spectra, pieces of several inputs, also
     // lost, and of several sectors

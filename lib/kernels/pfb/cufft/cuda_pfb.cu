@@ -26,8 +26,9 @@ constexpr size_t scratch_bytes = 32 << 20;
  * [port][spectrum][input of the port].
  */
 struct extents {
-    int hop, channels, taps, inputs_per_port;
+    int length, hop, channels, taps, inputs_per_port;
     int64_t spectra; // spectra of the call
+    int rotation;    // samples before the call's first spectrum, modulo length
     bool inverted;
 };
 
@@ -43,11 +44,11 @@ struct line {
 };
 
 /*!
- * Unpacks and filters: filtered[j] = sum_t h[t hop + j] x[t hop + j] of each line. Grid:
- * j, lines from first_line on.
- * \param shifts [input], samples by which inputs are read earlier, or nullptr
- * \param minima for each input, samples with the lowest integer of 8 or 4 bits, each
- * counted by one thread
+ * Unpacks and filters: filtered[(r + j) mod L] = sum_t h[t L + j] x[t L + j] of each
+ * line, with L = length and r the samples before the line. Grid: j, lines from first_line
+ * on. \param shifts [input], samples by which inputs are read earlier, or nullptr \param
+ * minima for each input, samples with the lowest integer of 8 or 4 bits, each counted by
+ * one thread
  */
 template <class In>
 __global__ void __launch_bounds__(threads) filter(const pfb::source* __restrict__ sources,
@@ -60,19 +61,23 @@ __global__ void __launch_bounds__(threads) filter(const pfb::source* __restrict_
 {
     constexpr int parts = In::complex ? 2 : 1;
     const int j = blockIdx.x * threads + threadIdx.x;
-    if (j >= x.hop)
+    if (j >= x.length)
         return;
     const line l(first_line + blockIdx.y, x);
     const int input = l.port * x.inputs_per_port + l.input;
+    const int before =
+        x.hop == x.length ? 0 : int((x.rotation + l.spectrum * x.hop) % x.length);
+    // the prototype has the sign (-1)^j, the transform wants (-1)^(before + j)
+    const float sign = In::complex && before % 2 ? -1 : 1;
     const pfb::source& from = sources[l.port];
     float sums[parts] = {};
     if (from.samples) {
         const int64_t shift = shifts ? shifts[input] : 0;
         int found = 0;
         for (int t = 0; t < x.taps; t++) {
-            const int64_t time = (l.spectrum + t) * x.hop + j;
+            const int64_t time = l.spectrum * x.hop + t * x.length + j;
             const int64_t sample = (time - shift) * x.inputs_per_port + l.input;
-            const float h = prototype[t * x.hop + j];
+            const float h = sign * prototype[t * x.length + j];
             bool lowest = false;
 #pragma unroll
             for (int part = 0; part < parts; part++) {
@@ -80,13 +85,14 @@ __global__ void __launch_bounds__(threads) filter(const pfb::source* __restrict_
                 sums[part] += (part == 1 && x.inverted ? -v : v) * h;
             }
             // other lines start with the later samples
-            const bool mine = t == 0 || l.spectrum == x.spectra - 1;
+            const bool mine = (t == 0 && j < x.hop) || l.spectrum == x.spectra - 1;
             found += lowest && mine && time >= int64_t(from.counted);
         }
         if (found)
             atomicAdd(minima + input, (unsigned long long)(found));
     }
-    float* to = filtered + (int64_t(blockIdx.y) * x.hop + j) * parts;
+    const int place = before + j < x.length ? before + j : before + j - x.length;
+    float* to = filtered + (int64_t(blockIdx.y) * x.length + place) * parts;
 #pragma unroll
     for (int part = 0; part < parts; part++)
         to[part] = sums[part];
@@ -208,11 +214,11 @@ epilogue_kernel epilogue_for(sample_type output, bool complex)
     return complex ? epilogue<float2, false> : epilogue<float2, true>;
 }
 
-size_t lines_that_fit(int hop)
+size_t lines_that_fit(int length)
 {
     size_t lines = 1;
     // more than a grid can count would not be faster
-    while (lines < 32768 && 2 * lines * hop * sizeof(float2) <= scratch_bytes)
+    while (lines < 32768 && 2 * lines * length * sizeof(float2) <= scratch_bytes)
         lines *= 2;
     return lines;
 }
@@ -223,13 +229,13 @@ public:
     cuda_pfb(const parameters& p, int device)
         : d_p(p),
           d_device(device),
-          d_batch(lines_that_fit(p.hop())),
+          d_batch(lines_that_fit(p.length())),
           d_complex(is_complex(p.input)),
           d_filter(filter_for(p.input)),
           d_epilogue(epilogue_for(p.output, d_complex)),
-          d_fft(p.hop(), d_complex, d_batch),
+          d_fft(p.length(), d_complex, d_batch),
           d_prototype(p.prototype.size()),
-          d_lines(d_batch * p.hop() * (d_complex ? 2 : 1)),
+          d_lines(d_batch * p.length() * (d_complex ? 2 : 1)),
           d_transformed(d_complex ? 0 : d_batch * (p.channels + 1)),
           d_sources(p.ports),
           d_spectra(p.ports),
@@ -268,6 +274,8 @@ public:
             upload_delays(delays, d_p, d_slopes, d_shifts, native(s));
     }
 
+    void set_position(int64_t spectrum, stream&) override { d_position = spectrum; }
+
     void execute(const source* sources,
                  void* const* spectra,
                  size_t count,
@@ -279,8 +287,16 @@ public:
         const auto s = native(given);
         d_sources.set(sources, s);
         d_spectra.set(spectra, s);
-        const extents x{ d_p.hop(),           d_p.channels,   d_p.taps,
-                         d_p.inputs_per_port, int64_t(count), d_p.inverted };
+        const extents x{ d_p.length(),
+                         d_p.hop(),
+                         d_p.channels,
+                         d_p.taps,
+                         d_p.inputs_per_port,
+                         int64_t(count),
+                         d_p.oversampled()
+                             ? int(d_position % d_p.length() * d_p.hop() % d_p.length())
+                             : 0,
+                         d_p.inverted };
         const int64_t lines = int64_t(d_p.inputs()) * count;
         for (int64_t first = 0; first < lines; first += d_batch) {
             const unsigned batch = unsigned(std::min<int64_t>(d_batch, lines - first));
@@ -291,6 +307,7 @@ public:
             launch_epilogue(transformed, first, batch, x, s);
         }
         d_number += double(count);
+        d_position += int64_t(count);
     }
 
     counts clamped() const override { return { d_clamped.read(), d_minima.read() }; }
@@ -298,7 +315,7 @@ public:
 private:
     void launch_filter(int64_t first, unsigned batch, const extents& x, cudaStream_t s)
     {
-        const dim3 grid(blocks_for(x.hop, threads), batch);
+        const dim3 grid(blocks_for(x.length, threads), batch);
         d_filter<<<grid, threads, 0, s>>>(d_sources.data(),
                                           d_prototype.data(),
                                           d_delayed ? d_shifts.data() : nullptr,
@@ -344,7 +361,8 @@ private:
     uploaded_array<phase_slope> d_slopes;
     uploaded_array<int64_t> d_shifts;
     bool d_delayed = false;
-    double d_number = 0; // number of spectra since the delays were set
+    double d_number = 0;    // number of spectra since the delays were set
+    int64_t d_position = 0; // number of the next spectrum, for its phases
     counters d_clamped, d_minima;
 };
 
@@ -352,15 +370,16 @@ private:
 
 /*!
  * On tensor cores where there is a kernel for the parameters, one fused kernel where the
- * table has one for the size, otherwise "cuda cufft", which is for any size, and what the
- * others are compared with: FIR in single precision, cuFFT, then gain and conversion.
+ * table has one for the size, otherwise "cuda cufft", which is for any size and for
+ * oversampled spectra, and what the others are compared with: FIR in single precision,
+ * cuFFT, then gain and conversion.
  */
 template <>
 std::unique_ptr<pfb>
 make(const pfb::parameters& p, int device, const std::string& implementation)
 {
     std::unique_ptr<pfb> fused;
-    if (implementation.empty()) {
+    if (implementation.empty() && !p.oversampled()) {
         fused = make_fused_pfb(p, device);
 #if defined(APERTURE_CUDA_SM_90A)
         fused = tensor::all_filter_banks::make<tensor::tensor_pfb>(
