@@ -17,7 +17,7 @@ namespace {
 
 // Rows are read a cache line at a time, and columns written likewise: where rows are a
 // power of two apart, few of them stay in the cache together.
-constexpr int line_bytes = 64;
+constexpr int cache_line = 64;
 
 //! Transposes squares of as many rows as a vector has elements, and what is left singly.
 template <class element, class vector>
@@ -60,7 +60,7 @@ void transpose_all(const char* in,
                    char* out,
                    int64_t out_stride)
 {
-    constexpr int side = line_bytes / int(sizeof(element));
+    constexpr int side = cache_line / int(sizeof(element));
     for (int r = 0; r < rows; r += side)
         for (int c = 0; c < columns; c += side)
             transpose_tile<element, vector>(in + r * in_stride + c * int(sizeof(element)),

@@ -68,6 +68,22 @@ protected:
         std::vector<std::pair<int, uint64_t>> clamped;
     };
 
+    static constexpr int64_t line_bytes = 64; //!< of a processor's cache
+
+    //! Returns the bytes of as many whole cache lines as hold so many.
+    static int64_t whole_lines(int64_t bytes)
+    {
+        return (bytes + line_bytes - 1) / line_bytes * line_bytes;
+    }
+
+    //! Makes memory larger where it is too small.
+    template <class Memory>
+    static void make_room(Memory& m, int64_t size)
+    {
+        if (int64_t(m.size()) < size)
+            m.resize(size_t(size));
+    }
+
     //! Returns the sets of inputs or places, each once.
     template <class Places>
     static std::vector<int> sets_of(const Places& places)

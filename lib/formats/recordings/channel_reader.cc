@@ -19,21 +19,13 @@ namespace gr::aperture::formats {
 namespace {
 
 // Bytes of a block, at least: enough for a thread to begin with.
-constexpr int64_t block_bytes = 1 << 18;
+constexpr int64_t least_block_bytes = 1 << 18;
 // Bytes of a row of a block, above which the time of a system call does not count, and of
 // a block that grows for that.
 constexpr int64_t row_bytes = 1 << 12, most_block_bytes = 1 << 25;
 // Channels and spectra of a tile, which stays in the second-level cache: of many rows,
 // each is read for some cache lines in a row.
 constexpr int64_t tile_channels = 64, tile_spectra = 256;
-constexpr int64_t line_bytes = 64;
-
-template <class memory>
-void make_room(memory& m, int64_t size)
-{
-    if (int64_t(m.size()) < size)
-        m.resize(size_t(size));
-}
 
 } // namespace
 
@@ -176,7 +168,7 @@ int64_t channel_reader::block_of(const channel_layout& layout,
         if (b.rows)
             shortest = std::min(shortest, row);
     }
-    int64_t spectra = block_bytes * 8 / bits;
+    int64_t spectra = least_block_bytes * 8 / bits;
     if (shortest < std::numeric_limits<int64_t>::max())
         spectra = std::max(
             spectra, std::min(row_bytes * 8 / shortest, most_block_bytes * 8 / bits));
@@ -207,8 +199,7 @@ int64_t channel_reader::read_part(const channels_of_bundle& j,
     // samples from a row to the next
     const int64_t step = b.rows ? head.channel_stride + row * head.channel_rows : 0;
     const int64_t bytes_of_row = (width * bits + 7) / 8 + 2;
-    const int64_t distance =
-        (bytes_of_row + line_bytes - 1) / line_bytes * line_bytes + line_bytes;
+    const int64_t distance = whole_lines(bytes_of_row) + line_bytes;
     // one stretch of the file that has all rows, and little else, is read at once
     const int64_t all = std::abs(step) * (rows - 1) + width;
     const bool at_once = 2 * all <= 3 * rows * width;

@@ -19,7 +19,7 @@ namespace {
 
 // Bytes of a block: they stay in the second-level cache until they are unpacked, with
 // what they become.
-constexpr int64_t block_bytes = 1 << 17;
+constexpr int64_t unpacked_bytes = 1 << 17;
 // Bytes of a block that is read to its place and not looked at, large beside the time of
 // a system call; and those of a part of a block that is read by one, where there are
 // many.
@@ -27,21 +27,8 @@ constexpr int64_t copied_bytes = 1 << 20;
 constexpr int64_t least_bytes = 1 << 14;
 // Bytes between two parts that are read with them, rather than by two system calls.
 constexpr int64_t most_between = 512;
-constexpr int64_t line_bytes = 64;
 // Bytes that one thread reads ahead.
 constexpr int64_t ahead_bytes = 1 << 20;
-
-int64_t whole_lines(int64_t bytes)
-{
-    return (bytes + line_bytes - 1) / line_bytes * line_bytes;
-}
-
-template <class memory>
-void make_room(memory& m, int64_t size)
-{
-    if (int64_t(m.size()) < size)
-        m.resize(size_t(size));
-}
 
 } // namespace
 
@@ -87,7 +74,7 @@ int64_t recording_reader::block_of(const recording_layout& layout)
         widest = std::max(widest, s.stride);
         copied = copied && s.direct;
     }
-    const int64_t bytes = copied ? copied_bytes : block_bytes;
+    const int64_t bytes = copied ? copied_bytes : unpacked_bytes;
     return std::max(
         { int64_t(1), bytes * 8 / of_all, least_bytes * 8 / (widest * bits) });
 }
