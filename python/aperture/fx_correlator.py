@@ -29,6 +29,13 @@ def spectra_in_frame(channels, inputs, integration, spectra_a_second=0):
     return 1 << (most.bit_length() - 1)
 
 
+#: of blocks that have an F-engine inside
+INPUT_TYPE = Text(
+    "fc32, sc16, sc8, sc4, f32, s16, s12, s10 or s8",
+    *("fc32", "sc16", "sc8", "sc4", "f32", "s16", "s12", "s10", "s8"),
+)
+
+
 class fx_correlator(gr.hier_block2):
     """
     Correlates samples: from N inputs to the visibilities of all their pairs.
@@ -57,18 +64,7 @@ class fx_correlator(gr.hier_block2):
             settable=True,
         ) = 0.5,
         inputs: Integer("antennas times polarisations", 1, 65536) = 2,
-        input_type: Text(
-            "fc32, sc16, sc8, sc4, f32, s16, s12, s10 or s8",
-            "fc32",
-            "sc16",
-            "sc8",
-            "sc4",
-            "f32",
-            "s16",
-            "s12",
-            "s10",
-            "s8",
-        ) = "fc32",
+        input_type: INPUT_TYPE = "fc32",
         inputs_per_port: Integer("interleaved sample by sample", 1, 65536) = 1,
         sample_rate: Number(
             "samples a second of an input, for sources that do not say it; 0: the stream says "

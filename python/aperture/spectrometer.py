@@ -15,7 +15,7 @@ from gnuradio import blocks, gr
 
 from . import tags
 from .aperture_python import f_engine, power_detector, receiver_tags
-from .fx_correlator import samples_in_item, spectra_in_frame
+from .fx_correlator import INPUT_TYPE, samples_in_item, spectra_in_frame
 from .parameters.description import Integer, Number, Switch, Text
 from .parameters.rules import as_number, item_bytes, one_of, refuse
 from .spectrometry.switching import MODES, TARGETS, SwitchedSpectra, in_reference
@@ -283,18 +283,7 @@ class spectrometer(gr.hier_block2):
         ) = 2.0,
         mode: Text("total, load (switching) or frequency (switching)", *MODES) = "total",
         inputs: Integer("polarisations or dishes", 1, 64) = 1,
-        input_type: Text(
-            "fc32, sc16, sc8, sc4, f32, s16, s12, s10 or s8",
-            "fc32",
-            "sc16",
-            "sc8",
-            "sc4",
-            "f32",
-            "s16",
-            "s12",
-            "s10",
-            "s8",
-        ) = "fc32",
+        input_type: INPUT_TYPE = "fc32",
         inputs_per_port: Integer("interleaved sample by sample", 1, 64) = 1,
         look: Text("what the antenna looks at: sky, hot or cold", *TARGETS, settable=True) = "sky",
         t_hot: Number(
