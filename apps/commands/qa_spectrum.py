@@ -8,6 +8,7 @@
 
 import contextlib
 import io
+import re
 
 import numpy as np
 from astropy.table import QTable
@@ -78,6 +79,11 @@ class qa_spectrum(InFolder, gr_unittest.TestCase):
         np.testing.assert_allclose(values.mean(axis=(0, 1, 2))[inner], kelvin[inner], rtol=0.01)
         with open(picture, "rb") as file:
             self.assertEqual(file.read(4), b"\x89PNG")
+        # Y stays: what the cold sky has more, the receiver has less
+        code, text, errors = run("--loads", loads, "--t-cold", "15", "--duration", "1")
+        self.assertEqual((code, errors), (0, ""))
+        receiver, y = map(float, re.search(r"receiver (.*) K \(Y = (.*)\)", text).groups())
+        self.assertAlmostEqual(receiver, (290 - 15 * y) / (y - 1), delta=0.2)
 
     def test_what_is_wrong_is_told(self):
         """Faults that the block has seen are warnings; without loads the scale is assumed."""
@@ -92,10 +98,10 @@ class qa_spectrum(InFolder, gr_unittest.TestCase):
             file.write("a b\n1 2\n")
         for arguments, words in (
             (("-o", self.path("a.txt")), "its ending is to be one of .ecsv, .fil"),
-            (("-o", existing), "there.ecsv"),
+            (("-o", existing, "--no-overwrite"), "there.ecsv: the file exists"),
             (("--loads", existing), "there.ecsv: (is not a table in ECSV|None is not)"),
             (("--hot", SKY), "--hot and --cold go together"),
-            (("--t-hot", "5"), "--t-hot 5: is to be above"),
+            (("--t-hot", "5"), "--t-hot 5: is to be above --t-cold, 10"),
             (("--duration", "0.01"), "is too short for a spectrum"),
             (("--input", "hydrogen:nowhere"), "nowhere"),
             (("--hot", SKY, "--cold", SKY, "--load-duration", "0.5"), "hot equals cold"),

@@ -22,6 +22,7 @@ from ..spectrometry.spectrum_file import ENDING, LOADS, SERIES, SPECTRUM, read_t
 from ..spectrometry.switching import MODES
 from ..spectrometry.velocity import HYDROGEN, KM_S, lsr_correction, velocities
 from ..tracking.directions import icrs
+from .output_names import add_no_overwrite
 from .progress import ProgressBar
 from .running import INTERRUPTED, CommandError, run_chain, run_command
 from .sky_options import direction
@@ -32,6 +33,8 @@ from .terminal import say, warn
 PROGRAM = "aperture_spectrum"
 PICTURES = (".png", ".pdf", ".svg")
 ENDINGS = (ENDING, ".fil", *PICTURES)
+#: kelvin of the loads where neither an option nor a file says them
+LOAD_KELVIN = {"--t-hot": 290.0, "--t-cold": 10.0}
 #: part of a channel by which the velocity of the Earth may change in an observation
 SMEARED = 0.5
 EPILOG = f"""\
@@ -73,7 +76,7 @@ def parser():
         metavar="FILE.ecsv",
         help="the mean temperature of the band in each integration, as of a drift scan",
     )
-    add("--force", action="store_true", help="replace files that are there")
+    add_no_overwrite(add, "files that are there (default: they are replaced)")
     add("--duration", type=positive_seconds(False), metavar="S", help="seconds (default: all)")
     add(
         "--integration",
@@ -131,8 +134,8 @@ def parser():
         help="powers of the loads: written if --hot and --cold are given, read if not",
     )
     for option, default, what in (
-        ("--t-hot", 290.0, "of the hot load"),
-        ("--t-cold", 10.0, "of the cold load or sky, with the ground that the dish sees beside it"),
+        ("--t-hot", None, "of the hot load"),
+        ("--t-cold", None, "of the cold load or sky, with the ground that the dish sees beside it"),
         ("--t-load", 290.0, "of the load of the switch"),
         ("--t-receiver", 120.0, "of the receiver, where no loads are measured"),
     ):
@@ -141,7 +144,12 @@ def parser():
             type=number(0, 1e6, "kelvin", above=True),
             default=default,
             metavar="K",
-            help=f"temperature {what} (default: %(default)g)",
+            help=f"temperature {what} (default: "
+            + (
+                f"{LOAD_KELVIN[option]:g}, or what the file of --loads says)"
+                if default is None
+                else "%(default)g)"
+            ),
         )
     add(
         "--load-duration",
@@ -178,7 +186,7 @@ def check_outputs(options):
     if len(set(map(os.path.abspath, written))) < len(written):
         raise CommandError("-o, --over-time, --loads: each file is to be named once")
     for path in written:
-        check_path(path, overwrite=options.force)
+        check_path(path, overwrite=options.overwrite)
 
 
 def wait_for(options, what):
@@ -224,8 +232,22 @@ def observe(options, text, look, seconds, loads=None, filterbank=None):
     return chain, run.interrupts
 
 
+def take_temperatures(options, hot, cold):
+    """Lets the loads have the kelvin hot and cold, where no option says others."""
+    if options.t_hot is None:
+        options.t_hot = hot
+    if options.t_cold is None:
+        options.t_cold = cold
+    if options.t_hot <= options.t_cold:
+        raise CommandError(
+            f"--t-hot {options.t_hot:g}: is to be above --t-cold, {options.t_cold:g}"
+        )
+
+
 def measured_loads(options):
     """The Scale of --hot and --cold, or of the file of --loads; None where there are none."""
+    if options.hot or not options.loads:
+        take_temperatures(options, *LOAD_KELVIN.values())
     if not options.hot:
         if not options.loads:
             return None
@@ -240,7 +262,8 @@ def measured_loads(options):
                 f"--loads {options.loads}: has {powers['hot'].shape[-1]} channels, and --channels "
                 f"is {options.channels}"
             )
-        return kelvin.hot_and_cold(powers["hot"], powers["cold"], meta["t_hot"], meta["t_cold"])
+        take_temperatures(options, meta["t_hot"], meta["t_cold"])
+        return kelvin.hot_and_cold(powers["hot"], powers["cold"], options.t_hot, options.t_cold)
     powers = {}
     for name, text, what in (
         ("hot", options.hot, "Put the hot load before the antenna"),
@@ -265,7 +288,7 @@ def measured_loads(options):
             LOADS,
             columns,
             {"t_hot": options.t_hot, "t_cold": options.t_cold},
-            options.force,
+            options.overwrite,
         )
     return scale
 
@@ -273,10 +296,6 @@ def measured_loads(options):
 def take_spectrum(options):
     """Does what the options say; returns the exit code."""
     check_outputs(options)
-    if options.t_hot <= options.t_cold:
-        raise CommandError(
-            f"--t-hot {options.t_hot:g}: is to be above --t-cold, {options.t_cold:g}"
-        )
     scale = measured_loads(options)
     wait_for(options, "Point the dish to the sky")
     filterbank = next((path for path in options.output if path.lower().endswith(".fil")), None)
@@ -424,7 +443,7 @@ class Result:
         for index, end in enumerate(self._endings()):
             columns["temperature" + end] = (self.kelvin[index], "K")
             columns["uncertainty" + end] = (self.noise[index], "K")
-        write_table(path, SPECTRUM, columns, self._meta(), self._options.force)
+        write_table(path, SPECTRUM, columns, self._meta(), self._options.overwrite)
 
     def series(self):
         """Seconds since 1970, and the mean kelvin of the band [integration][input]."""
@@ -440,7 +459,7 @@ class Result:
             system = np.array([one.system[index] for one in self.spectra])
             columns["temperature" + end] = (values[:, index], "K")
             columns["system" + end] = (system, "K")
-        write_table(path, SERIES, columns, self._meta(), self._options.force)
+        write_table(path, SERIES, columns, self._meta(), self._options.overwrite)
 
     def draw(self, path):
         """Draws the mean spectrum, and the band over time where there are many integrations."""

@@ -248,7 +248,7 @@ def spectrum(folder, name, source, *options):
     if not loads.exists():
         measured += ["--hot", f"{L30},target=hot", "--cold", f"{L30},target=cold"]
     subprocess.run(
-        ["aperture_spectrum", "--input", source, *options, *measured, "-o", str(path), "--force"],
+        ["aperture_spectrum", "--input", source, *options, *measured, "-o", str(path)],
         check=True,
         stdout=subprocess.DEVNULL,
     )
@@ -260,7 +260,7 @@ def hydrogen(folder):
     path = Path(folder) / "assumed.ecsv"
     subprocess.run(
         ["aperture_spectrum", "--input", L30, "--direction", "l=30, b=0", "--duration", "10"]
-        + ["-o", str(path), "--force"],
+        + ["-o", str(path)],
         check=True,
         stdout=subprocess.DEVNULL,
     )
@@ -294,7 +294,7 @@ def sun_drift(folder):
     dish = "rate=10e3,freq=1415e6"
     series = Path(folder) / "sun.ecsv"
     subprocess.run(
-        ["aperture_spectrum", "--direction", "az=180,el=61.4", "--channels", "16", "--force"]
+        ["aperture_spectrum", "--direction", "az=180,el=61.4", "--channels", "16"]
         + ["--input", f"hydrogen:az=180,el=61.4,{dish},start=2024-06-21T10:40:00"]
         + ["--integration", "10", "--duration", "7200", "--load-duration", "120"]
         + ["--hot", f"hydrogen:zenith,{dish},target=hot"]
