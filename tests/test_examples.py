@@ -195,10 +195,11 @@ class TestExamples(unittest.TestCase):
                 if name == "torch_blanker" and not has_torch(self):
                     continue
                 with self.subTest(flowgraph=name):
-                    # short ones, of nothing, for what it makes takes seconds
+                    # short ones, of nothing, for what it makes takes seconds; a quarter of a
+                    # second, by which the second one begins later, is 1.2 MB
                     made = [self.compiled / path for path in RECORDINGS.get(name, ())]
                     for path in made:
-                        path.write_bytes(bytes(1 << 16))
+                        path.write_bytes(bytes(1 << 21))
                     window = getattr(load(self.compiled / f"{name}.py"), name)()
                     window.start()
                     window.stop()
