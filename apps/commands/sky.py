@@ -245,7 +245,7 @@ def show(options):
     above = f", above {options.lowest:g}°" if options.lowest else ""
     title = f"{array.name}: what is up from {begin} UTC on, for {options.hours:g} h{above}"
     say(title)
-    say(f"  sidereal time at the begin {sidereal(start, array)}; times are UTC")
+    say(f"  sidereal time at the start {sidereal(start, array)}; times are UTC")
     head = ("source", "rises", "az", "highest", "LST", "el", "az", "sets", "az")
     say(table([head, *rows]))
     if options.output:
