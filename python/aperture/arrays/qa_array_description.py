@@ -208,7 +208,7 @@ class qa_array_description(InFolder, gr_unittest.TestCase):
         missing = str(self.folder / "none.yml")
         with self.assertRaisesRegex(
             FileNotFoundError,
-            "none.yml.*best-2, best-2-pulsar, mwa-32t, one-dish, two-dish, y16, y8",
+            "none.yml.*best-2, best-2-pulsar, circle5, mwa-32t, one-dish, two-dish, y16, y8",
         ):
             aperture.load_array(missing)
         for value in (5, None, ["y8"]):
@@ -343,6 +343,7 @@ class qa_array_description(InFolder, gr_unittest.TestCase):
             {
                 "best-2": 32,
                 "best-2-pulsar": 32,
+                "circle5": 5,
                 "mwa-32t": 64,
                 "one-dish": 1,
                 "two-dish": 2,
