@@ -531,9 +531,15 @@ void stream_align_impl::take(const offset_job::answer& a)
             all = all && (o.found || !d_inputs[port].measured);
             share = o.found ? std::min(share, o.coherence) : share;
         }
-        const bool noise = d_noise.now() == noise_cycle::stage::searching;
-        if (noise && !all && a.asked.search.most_lag < d_p.most_offset) {
-            d_searched_further = true; // receivers may have lost samples when tuned
+        // Receivers that lose samples when they are tuned are no longer near their place.
+        // Where the output is held, there may be too few samples to search all of
+        // most_offset: one further search has to do.
+        const bool near = a.asked.holds
+                              ? !d_searched_further && lags() < d_p.most_offset
+                              : d_noise.now() == noise_cycle::stage::searching &&
+                                    a.asked.search.most_lag < d_p.most_offset;
+        if (near && !all) {
+            d_searched_further = true;
             return;
         }
         d_noise_share = share;
@@ -552,14 +558,6 @@ void stream_align_impl::take_offsets(const offset_job::answer& a)
     const double delay_rate = d_inputs[base].delay_rate;
     const double phase_rate = d_inputs[base].phase_rate;
 
-    if (a.asked.holds && !d_searched_further && lags() < d_p.most_offset) {
-        // Receivers that lose samples when they are tuned are no longer near their place.
-        for (int port = 0; port < d_p.inputs; port++)
-            if (port != base && d_inputs[port].measured && !a.offsets.inputs[port].found)
-                d_searched_further = true;
-        if (d_searched_further)
-            return;
-    }
     std::vector<bool> moved(d_p.inputs);
     bool all = true;
     for (int port = 0; port < d_p.inputs; port++) {

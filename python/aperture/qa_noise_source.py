@@ -54,11 +54,13 @@ class SwitchedReceivers(gr.sync_block):
 
     It waits while `busy()`, so that what passes does not depend on how fast a search is.
 
+    `deaf`: sample of the sky's clock from which on the second one hears nothing in common.
+
     `on`: bool [sample of the sky's clock], whether the source was on; the first receiver's
     samples are those of that clock.
     """
 
-    def __init__(self, count, delay=500, dead=False, sky=SKY, retunes=(), seed=1):
+    def __init__(self, count, delay=500, dead=False, sky=SKY, retunes=(), deaf=None, seed=1):
         gr.sync_block.__init__(self, "switched receivers", None, [np.complex64] * 2)
         rng = np.random.default_rng(seed)
         self.count, self.delay, self.dead, self.retunes = count, delay, dead, retunes
@@ -67,7 +69,7 @@ class SwitchedReceivers(gr.sync_block):
             "source": random(rng, count + START),
             "own": [random(rng, count + START) for _ in range(2)],
         }
-        self.sky = sky
+        self.sky, self.deaf = sky, deaf
         self.on = np.zeros(count + START, bool)
         self.told, self.sent, self.error, self.gates = [], 0, None, {}
         self.busy = lambda: False
@@ -92,6 +94,8 @@ class SwitchedReceivers(gr.sync_block):
         for coherence, common in ((self.sky, "sky"), (NOISE, "source")):
             mixed = np.sqrt(coherence) * phase * self.parts[common][clock]
             mixed += np.sqrt(1 - coherence) * self.parts["own"][port][clock]
+            if self.deaf is not None and port == 1:
+                mixed = np.where(clock < self.deaf, mixed, self.parts["own"][port][clock])
             found.append(mixed.astype(np.complex64))
         return np.where(self.on[clock], found[1], found[0])
 
@@ -288,6 +292,22 @@ class qa_noise_source(gr_unittest.TestCase):
         self.assertLess(first, heard[0])
         self.assertGreater(behind, heard[-1])
         self.aligned(run, 1)
+
+    def test_tuned_twice_by_hand(self):
+        """Tuned again before there are samples to search all offsets for an input that is no
+        longer heard: the search ends, and the flowgraph goes on."""
+        run = Run(
+            SwitchedReceivers(700000, sky=0.5, deaf=300000, retunes=(400001, 412001)),
+            {300000: lambda run: run.align.switch_noise(True)},
+            switched=False,
+            noise_source="none",
+            most_offset=SEARCH,
+            watch=0,
+        )
+        self.assertEqual(len(run.data[0]), 700000 - run.align.dropped()[0])
+        self.assertEqual(run.align.aligned(), [True, True])
+        self.assertTrue(run.align.noise_on())
+        self.assertGreaterEqual(len(run.events("not_aligned")), 1)
 
     def test_refused(self):
         with self.assertRaisesRegex(ValueError, "noise_source: message is not allowed"):
