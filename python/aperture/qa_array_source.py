@@ -413,6 +413,36 @@ class qa_array_source(gr_unittest.TestCase):
             array, samples, (paths[:, 1] - paths[:, 0]) / geometry.SPEED_OF_LIGHT, 0.2
         )
 
+    def test_path_that_stops(self):
+        """The velocities of the waypoints do not bound those between: of 120 m in 6 s from rest to
+        rest, the phase is followed as it is where they are given."""
+        block = aperture.aperture_python.array_source
+        rate, n = 10e3, 60000
+        array = make_array([(0, 0, 0), (100, 20, 3)], sample_rate=rate, center_frequency=1.4e9)
+        ends = np.array([(-60.0, 10.0, 40.0), (60.0, 10.0, 40.0)])
+        path = [block.waypoint(6.0 * i, tuple(end), (0, 0, 0)) for i, end in enumerate(ends)]
+        source = block(
+            [block.input(str(i), position=p) for i, p in enumerate(array.input_positions())],
+            [block.source("drone", 0, 90, flux=1e9, path=path)],
+            sample_rate=rate,
+            center_frequency=array.center_frequency,
+            samples=n,
+        )
+        top = gr.top_block()
+        sinks = [blocks.vector_sink_c() for _ in range(2)]
+        for port, sink in enumerate(sinks):
+            top.connect((source, port), sink)
+        top.run()
+        part = np.arange(n) / n
+        place = ends[0] + np.multiply.outer(part**2 * (3 - 2 * part), ends[1] - ends[0])
+        paths = np.linalg.norm(place[:, None] - array.input_positions(), axis=-1)
+        delays = (paths[:, 1] - paths[:, 0]) / geometry.SPEED_OF_LIGHT
+        product = np.multiply(sinks[1].data(), np.conj(sinks[0].data()))
+        product *= np.exp(2j * np.pi * array.center_frequency * delays)
+        phases = np.degrees(np.angle(np.add.reduceat(product, np.arange(0, n, 50))))
+        # phases are linear in pieces of 2e-4 of a cycle, 0.07 degrees, for each input
+        self.assertLess(np.abs(phases).max(), 0.4)
+
     def test_fast_fringes(self):
         """100 km at a rate of 2 kHz: some 20 fringes a second, their rate changing, and no jump
         where one stretch of the computation ends and the next begins. 0.2 degrees: 0.03 of them are

@@ -34,11 +34,22 @@ vector3 cross(const vector3& a, const vector3& b)
              a[0] * b[1] - a[1] * b[0] };
 }
 
+vector3 operator*(double a, const vector3& b) { return { a * b[0], a * b[1], a * b[2] }; }
+
+vector3 operator+(const vector3& a, const vector3& b)
+{
+    return { a[0] + b[0], a[1] + b[1], a[2] + b[2] };
+}
+
+vector3 operator-(const vector3& a, const vector3& b) { return a + -1.0 * b; }
+
+double norm(const vector3& a) { return std::sqrt(dot(a, a)); }
+
 } // namespace
 
 source_track::source_track(const array_simulator::parameters& p,
                            const array_simulator::source& s)
-    : d_moving(s.moving), d_path(s.path)
+    : d_moving(s.moving), d_path(s.path), d_stretches(stretches())
 {
     const double az = s.azimuth * degree, el = s.elevation * degree;
     d_pole = { 0, std::cos(p.latitude * degree), std::sin(p.latitude * degree) };
@@ -99,35 +110,71 @@ source_track::vector3 source_track::place(double time) const
     return found;
 }
 
+double source_track::stretch::distance(const vector3& from) const
+{
+    const vector3 to = from - start;
+    const double square = dot(chord, chord);
+    const double part =
+        square > 0 ? std::clamp(dot(to, chord) / square, 0.0, longest) : 0.0;
+    return norm(to - part * chord);
+}
+
+std::vector<source_track::stretch> source_track::stretches() const
+{
+    std::vector<stretch> all;
+    if (d_path.empty())
+        return all;
+    const auto &begin = d_path.front(), &end = d_path.back();
+    // straight lines before the first waypoint, where samples are, and after the last one
+    all.push_back({ begin.position,
+                    -1.0 * begin.velocity,
+                    std::max(0.0, begin.time),
+                    norm(begin.velocity) });
+    all.push_back({ end.position,
+                    end.velocity,
+                    std::numeric_limits<double>::infinity(),
+                    norm(end.velocity) });
+    for (size_t k = 0; k + 1 < d_path.size(); k++) {
+        const auto &from = d_path[k], &to = d_path[k + 1];
+        const double length = to.time - from.time;
+        const auto &first = from.velocity, &last = to.velocity;
+        const vector3 chord = to.position - from.position;
+        const vector3 average = (1 / length) * chord;
+        // a cubic lies within its control points, and its derivatives within theirs
+        stretch s{ from.position, chord, 1 };
+        s.speed =
+            std::max({ norm(first), norm(3.0 * average - first - last), norm(last) });
+        s.acceleration = std::max(norm(6.0 * average - 4.0 * first - 2.0 * last),
+                                  norm(2.0 * first + 4.0 * last - 6.0 * average)) /
+                         length;
+        s.away = std::max(s.distance(from.position + length / 3 * first),
+                          s.distance(to.position - length / 3 * last));
+        all.push_back(s);
+    }
+    return all;
+}
+
 double source_track::greatest_speed() const
 {
     double fastest = 0;
-    for (const auto& point : d_path)
-        fastest = std::max(fastest, std::sqrt(dot(point.velocity, point.velocity)));
+    for (const auto& s : d_stretches)
+        fastest = std::max(fastest, s.speed);
     return fastest;
 }
 
 double source_track::least_distance(const vector3& from) const
 {
     double least = std::numeric_limits<double>::infinity();
-    for (size_t k = 0; k < d_path.size(); k++) {
-        const auto& point = d_path[k];
-        const vector3 place{ point.position[0] - from[0],
-                             point.position[1] - from[1],
-                             point.position[2] - from[2] };
-        const double away = std::sqrt(dot(place, place));
-        const double speed = std::sqrt(dot(point.velocity, point.velocity));
-        if (k + 1 < d_path.size()) {
-            least = std::min(least, away - speed * (d_path[k + 1].time - point.time));
-            continue;
-        }
-        // the straight line comes that near
-        const double along = speed > 0 ? dot(place, point.velocity) / speed : 0;
-        least = std::min(least,
-                         along < 0 ? std::sqrt(std::max(0.0, away * away - along * along))
-                                   : away);
-    }
+    for (const auto& s : d_stretches)
+        least = std::min(least, s.distance(from) - s.away);
     return std::max(least, 0.0);
+}
+
+double source_track::greatest_bend(size_t input) const
+{
+    const double least = least_distance({});
+    const double reach = d_delays[input].length * speed_of_light;
+    return least > reach ? std::min(2.0, 2 * reach / least) : 2.0;
 }
 
 source_track::angle source_track::at(double time) const
@@ -188,35 +235,28 @@ double source_track::greatest_delay(size_t input) const
 double source_track::greatest_rate() const
 {
     double rate = 0;
-    if (!d_path.empty()) {
-        // the directions in which an antenna and the origin see it differ by 2 |r|/|p| at
-        // most, as unit vectors
-        const double least = least_distance({}), fastest = greatest_speed();
-        for (const auto& delay : d_delays) {
-            const double reach = delay.length * speed_of_light;
-            const double bend = least > reach ? 2 * reach / least : 2.0;
-            rate = std::max(rate, bend * fastest / speed_of_light);
-        }
-        return rate;
-    }
     for (size_t input = 0; input < d_delays.size(); input++)
-        rate = std::max(rate, swing(input) * (earth_rate + d_drift));
+        rate = std::max(rate,
+                        d_path.empty()
+                            ? swing(input) * (earth_rate + d_drift)
+                            : greatest_bend(input) * greatest_speed() / speed_of_light);
     return rate;
 }
 
 double source_track::greatest_curvature() const
 {
     // the path to a place that is passed at a distance d with a speed v changes by v^2/d
-    if (d_path.empty())
-        return 0;
     const double speed = greatest_speed();
-    double curvature = 0;
-    for (const auto& delay : d_delays)
-        if (speed > 0)
-            curvature = std::max(
-                curvature,
-                speed * speed / speed_of_light *
-                    (1 / least_distance(delay.position) + 1 / least_distance({})));
+    double acceleration = 0, curvature = 0;
+    for (const auto& s : d_stretches)
+        acceleration = std::max(acceleration, s.acceleration);
+    for (size_t input = 0; input < d_delays.size() && !d_path.empty(); input++) {
+        const double near = least_distance(d_delays[input].position);
+        const double passing =
+            speed > 0 ? speed * speed * (1 / near + 1 / least_distance({})) : 0;
+        curvature = std::max(
+            curvature, (passing + greatest_bend(input) * acceleration) / speed_of_light);
+    }
     return curvature;
 }
 

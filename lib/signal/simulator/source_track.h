@@ -48,8 +48,8 @@ public:
     double greatest_delay(size_t input) const;
     //! Returns the fastest change of any input's delay, s/s.
     double greatest_rate() const;
-    //! Returns about the greatest change of that rate for a source with a path, s/s^2,
-    //! which may be infinite.
+    //! Returns a bound of the change of that rate for a source with a path, s/s^2, which
+    //! may be infinite.
     double greatest_curvature() const;
 
 private:
@@ -69,12 +69,27 @@ private:
             return start.value(a) * a.drift_cosine + drift.value(a) * a.drift_sine;
         }
     };
+    //! Bounds of a part of a path, which lies within `away` of start + [0, longest]
+    //! chord.
+    struct stretch {
+        vector3 start, chord;
+        double longest;
+        double speed = 0, acceleration = 0; //!< the greatest, m/s, m/s^2
+        double away = 0;                    //!< m
+
+        //! Returns the distance of a place from that line, m.
+        double distance(const vector3& from) const;
+    };
+    std::vector<stretch> stretches() const;
     //! Returns where a source with a path is.
     vector3 place(double time) const;
     //! Returns a distance, m, that a source with a path keeps from a place at least.
     double least_distance(const vector3& from) const;
-    //! Returns about the greatest speed of a source with a path, m/s.
+    //! Returns a bound of the speed of a source with a path, m/s.
     double greatest_speed() const;
+    //! Returns a bound of the difference of the unit vectors towards which the origin and
+    //! an antenna see a source with a path: 2 |r|/|p|.
+    double greatest_bend(size_t input) const;
     //! Returns the projection of the direction on `axis`.
     projection along(const vector3& axis) const;
     //! Returns the largest difference of a delay from its mean, s.
@@ -93,6 +108,7 @@ private:
     std::vector<path> d_delays; //!< [input]
     projection d_up;
     const std::vector<array_simulator::waypoint> d_path;
+    const std::vector<stretch> d_stretches;
 };
 
 } // namespace gr::aperture::kernels::host
