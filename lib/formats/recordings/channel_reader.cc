@@ -185,7 +185,7 @@ int64_t channel_reader::read_part(const channels_of_bundle& j,
     const int64_t row = p.from->row_samples(), bits = d_layout.bits_of_sample();
     const int64_t rows = b.rows ? j.channels : 1;
     // the samples of the first time, of all places: of rows, those of the first channel
-    int64_t least = std::numeric_limits<int64_t>::max(), most = least + 1;
+    int64_t least = std::numeric_limits<int64_t>::max(), most = -1;
     for (const int i : b.places) {
         const auto& place = d_layout.places[size_t(i)];
         for (const int64_t c : { int64_t(0), int64_t(place.channels - 1) }) {
