@@ -116,7 +116,7 @@ unpack_vectors(const uint8_t* file, int64_t count, int8_t* out)
             const int lowest = Bits * (Big ? in_byte - 1 - k : k);
             levels[k] = vector{} + uint8_t(zero);
             for (int bit = 0; bit < Bits; bit++) {
-                // as numbers of their own, for compilers that count shifts as int
+                // bytes of their own: some compilers take the shift for an int
                 const uint8_t place = uint8_t(1 << (lowest + bit));
                 const vector mask = vector{} + place;
                 const uint8_t step = uint8_t(level_of(What, 1 << bit) - zero);

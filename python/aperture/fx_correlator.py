@@ -29,7 +29,7 @@ def spectra_in_frame(channels, inputs, integration, spectra_a_second=0):
     return 1 << (most.bit_length() - 1)
 
 
-#: of blocks that have an F-engine inside
+#: Types of the samples that blocks with an F-engine inside take.
 INPUT_TYPE = Text(
     "fc32, sc16, sc8, sc4, f32, s16, s12, s10 or s8",
     *("fc32", "sc16", "sc8", "sc4", "f32", "s16", "s12", "s10", "s8"),

@@ -68,7 +68,7 @@ protected:
         std::vector<std::pair<int, uint64_t>> clamped;
     };
 
-    static constexpr int64_t line_bytes = 64; //!< of a processor's cache
+    static constexpr int64_t line_bytes = 64; //!< bytes of a line of the cache
 
     //! Returns the bytes of as many whole cache lines as hold so many.
     static int64_t whole_lines(int64_t bytes)
