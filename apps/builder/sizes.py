@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
+from ..parameters.errors import ParameterError
 from ..plan.beam_sections import DEFAULT_INTEGRATION as DEFAULT_POWER_INTEGRATION
 from ..plan.signal_sections import DEFAULT_INTEGRATION
 from .frames import Frames, Wanted, choose_frames
@@ -26,14 +27,13 @@ class Sizes:
     """
     The parameters that the blocks of an instrument share.
 
-    channels, taps: the F-engine's; length: samples of an input in a tap; hop: those from spectrum to
-    spectrum, fewer where the channels are oversampled;
-    sample_rate: Hz; spectra: that the input gives, None if it is endless; spectra_per_frame;
-    visibilities: spectra in an integration of visibilities, a multiple of those in a frame, None
-    where nothing correlates; powers: spectra in an integration of powers, a divisor of
-    those in a frame or a multiple, None where there are no beams; notes: what differs from what was
-    asked, or was chosen, as sentences for the user; recorded: the input has the channels; spacing:
-    Hz, of those.
+    channels, taps: the F-engine's; length: samples of an input in a tap; hop: those from spectrum
+    to spectrum, fewer where the channels are oversampled; sample_rate: Hz; spectra: that the input
+    gives, None if it is endless; spectra_per_frame; visibilities: spectra in an integration of
+    visibilities, a multiple of those in a frame, None where nothing correlates; powers: spectra in
+    an integration of powers, a divisor of those in a frame or a multiple, None where there are no
+    beams; notes: what differs from what was asked, or was chosen, as sentences for the user;
+    recorded: the input has the channels; spacing: Hz, of those.
     """
 
     channels: int
