@@ -169,6 +169,11 @@ def sidereal(time, array):
     return f"{minutes // 60 % 24:02d}:{minutes % 60:02d}"
 
 
+def compass(azimuth):
+    """An azimuth in whole degrees, 0 to 359."""
+    return f"{round(float(azimuth)) % 360}°"
+
+
 def rows_of(look, array, start, seconds, lowest):
     """Rows of the table, of each pass of a direction one."""
     found = passes(look, array, start, seconds, lowest)
@@ -181,13 +186,13 @@ def rows_of(look, array, start, seconds, lowest):
             (
                 look.name,
                 "always up" if always else "up" if each.rise is None else clock(each.rise, start),
-                "" if each.rise is None else f"{each.rise.azimuth:.0f}°",
+                "" if each.rise is None else compass(each.rise.azimuth),
                 clock(each.highest, start),
                 sidereal(each.highest.time, array),
                 f"{each.highest.elevation:.1f}°",
-                f"{each.highest.azimuth:.0f}°",
+                compass(each.highest.azimuth),
                 "" if always else "stays up" if each.set is None else clock(each.set, start),
-                "" if each.set is None else f"{each.set.azimuth:.0f}°",
+                "" if each.set is None else compass(each.set.azimuth),
             )
         )
     return rows
@@ -206,7 +211,7 @@ def plane_row(plane, array, start):
         else utc_text(round(time), between=" ")[5:],
         sidereal(time, array),
         f"{plane.elevation[best]:.1f}°",
-        f"{plane.azimuth[best]:.0f}°",
+        compass(plane.azimuth[best]),
     )
 
 
