@@ -16,6 +16,7 @@ from gnuradio.aperture.spectrometer import clipped_part
 from gnuradio.aperture.spectrometry import galaxy
 from gnuradio.aperture.spectrometry.kelvin import hot_and_cold
 from gnuradio.aperture.spectrometry.velocity import lsr_correction, velocities
+from gnuradio.aperture.streams.tag_values import dictionary
 from gnuradio.aperture.testing.qa_tools import ByteSink, from_pmt, tags_of
 from gnuradio.aperture.tracking.directions import parse_direction
 
@@ -99,11 +100,11 @@ class qa_spectrometer(gr_unittest.TestCase):
     def test_load_switching(self):
         """A gain that drifts by a fifth leaves the sky as it is."""
         found = Observation(
-            9,
+            5,
             self.scale,
             mode="load",
             period=1.0,
-            integration=2.0,
+            integration=1.0,
             source={
                 "switching": "load",
                 "period": 1.0,
@@ -121,10 +122,10 @@ class qa_spectrometer(gr_unittest.TestCase):
         # at night: in June the Sun stands near the galaxy's anticentre
         rate, frequency, start = 1.2e6, 1420.3e6, START + 43200
         found = Observation(
-            9,
+            5,
             mode="frequency",
             period=1.0,
-            integration=2.0,
+            integration=1.0,
             t_receiver=100.0,
             source={
                 "switching": "frequency",
@@ -151,6 +152,25 @@ class qa_spectrometer(gr_unittest.TestCase):
         quiet = (line < 0.05) & (np.roll(line, 24) < 0.05) & (np.roll(line, -24) < 0.05)
         quiet[:8] = quiet[-8:] = False
         self.assertLess(np.abs(mean[quiet]).mean(), 2.5)
+
+    def test_left_at_the_reference(self):
+        """A receiver that the last run left where it was tuned away to begins there, and is told to
+        come back; the signal stays what it was."""
+        home, throw = 1420.3e6, 0.1e6
+        # 0.4 s, which end with the reference
+        source = aperture.hydrogen_source(sample_rate=RATE, center_frequency=home, samples=200000)
+        block = aperture.spectrometer(
+            CHANNELS, 0.5, "frequency", period=0.5, throw=throw, spectra_per_frame=64
+        )
+        sink, debug, top = ByteSink(CHANNELS * 4), blocks.message_debug(), gr.top_block()
+        top.connect(source, block, sink)
+        top.msg_connect(block, "command", debug, "store")
+        for frequency in (home, home + throw):
+            source._command(dictionary({"freq": frequency}))
+            top.run()
+            self.assertEqual(block._kelvin._spectra._tuned[0], home)
+        told = [from_pmt(debug.get_message(number)) for number in range(debug.num_messages())]
+        self.assertEqual([values["freq"] for values in told], [home, home + throw] * 2)
 
     def test_by_hand(self):
         """Messages tell what the antenna looks at; an unknown one is refused."""

@@ -87,6 +87,7 @@ class _kelvin_scale(rate_block):
         self._shape = inputs, channels
         self._spectra, self._period, self._throw = spectra, period, throw
         self._lock = threading.RLock()
+        self._home = None  # Hz, that the receiver was tuned to before it was told anything
         self.listeners, self.faults = [], {}  # faults: key -> text
         self._port = {name: pmt.intern(name) for name in ("spectra", "status", "command", "look")}
         for name in ("spectra", "status", "command"):
@@ -183,11 +184,18 @@ class _kelvin_scale(rate_block):
             message = {"load": pmt.from_bool(reference)}
         elif self._throw:
             if first:
-                self._home = float(now.frequencies[self._shape[1] // 2])
+                self._home = self._tuned_before(float(now.frequencies[self._shape[1] // 2]))
+                with self._lock:
+                    self._spectra.signal_at(self._home)
             message = {"freq": self._home + self._throw * reference}
         else:
             return
         self.message_port_pub(self._port["command"], dictionary(message))
+
+    def _tuned_before(self, frequency):
+        """The frequency of the signal: a receiver may still be where the last run left it."""
+        left = self._home is not None and abs(frequency - self._home - self._throw) < 1.0
+        return self._home if left else frequency
 
     def _rate_of(self, spectrum):
         """Spectra a second: it stays what it is where times, in seconds since 1970, differ by

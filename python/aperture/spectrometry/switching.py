@@ -140,6 +140,11 @@ class SwitchedSpectra:
         self._measuring, self._noted, self._sum = _Sum(), 0.0, _Cycle()
         self._changed = True
 
+    def signal_at(self, frequency):
+        """With frequency switching, the signal has this frequency, also where the reference comes
+        first."""
+        self._tuned = [frequency]
+
     def set_scale(self, scale):
         """Takes a Scale that was measured before."""
         self.scale = scale
