@@ -19,6 +19,7 @@ from .beams.weights import find_polarizations
 from .calibration.calibration_file import load_calibration
 from .direction_finding.estimators import Finder, Found, ambiguity, covariance
 from .files.growing_file import check_path, file_name
+from .files.sample_file import SampleFile
 from .parameters.description import Anything, Integer, Number, Switch, Text
 from .parameters.rules import inputs_of, item_bytes, refuse
 from .parameters.times import utc_text, whole_and_fraction
@@ -200,9 +201,9 @@ class direction_finder(python_block):
             self._reset()
         if self._filename:
             check_path(self._filename, self._overwrite)
-            self._file = open(self._filename, "w", encoding="utf-8", newline="\n")
-            self._file.write(HEADER.format(array=self._array.name, method=self._finder.method))
-            self._file.flush()
+            header = HEADER.format(array=self._array.name, method=self._finder.method)
+            self._file = SampleFile(self._filename, overwrite=self._overwrite)
+            self._file.begin(header.encode())
 
     def _stop(self):
         if self._file is not None:
@@ -300,9 +301,11 @@ class direction_finder(python_block):
         self.message_port_pub(PORT, dictionary(message))
         if self._file is not None:
             when = utc_text(sum(whole_and_fraction(time)), 6)
-            for azimuth, elevation, power in zip(found.azimuths, found.elevations, decibels):
-                self._file.write(f"{when}Z,{azimuth:.3f},{elevation:.3f},{power:.2f}\n")
-            self._file.flush()
+            lines = [
+                f"{when}Z,{azimuth:.3f},{elevation:.3f},{power:.2f}\n"
+                for azimuth, elevation, power in zip(found.azimuths, found.elevations, decibels)
+            ]
+            self._file.add("".join(lines).encode())
 
     def _newest(self):
         """Returns for the window the last fixes, what is to be known, and an error."""

@@ -8,6 +8,9 @@
 
 import csv
 import dataclasses
+import errno
+import os
+from unittest import mock
 
 import numpy as np
 import pmt
@@ -21,9 +24,9 @@ CHANNELS, SPECTRA = 32, 100
 
 
 class qa_direction_finder(InFolder, gr_unittest.TestCase):
-    def observe(self, array, seconds, sent=None, described=None, **options):
+    def observe(self, array, seconds, sent=None, described=None, error=None, **options):
         """Runs the correlator; the finder, and its messages. described: what the finder takes for
-        the array."""
+        the array; error: what ends it."""
         inputs = len(array.inputs)
         source = aperture.array_source(
             array,
@@ -44,7 +47,7 @@ class qa_direction_finder(InFolder, gr_unittest.TestCase):
         top.connect(source, f_engine, x_engine, finder)
         top.msg_connect(finder, "found", messages, "store")
         top.run()
-        self.assertIsNone(finder.error())
+        self.assertEqual(finder.error(), error)
         found = [messages.get_message(number) for number in range(messages.num_messages())]
         return finder, [pmt.to_python(message) for message in found]
 
@@ -117,6 +120,31 @@ class qa_direction_finder(InFolder, gr_unittest.TestCase):
         aperture.save_calibration(calibration, path)
         found, _ = self.observe(array, 0.5, source, described=plain, calibration=path, **options)
         self.assertAlmostEqual(found.fixes()[-1].found.azimuths[0], 77.0, delta=0.5)
+
+    def test_full_disk(self):
+        """Lines that do not fit are not there at all; the error names the file."""
+        write, left, path = os.write, [600], self.path("a.csv")
+
+        def full(descriptor, data):
+            left[0] -= memoryview(data).nbytes
+            if left[0] < 0:
+                write(descriptor, memoryview(data)[:5])
+                raise OSError(errno.ENOSPC, "No space left on device")
+            return write(descriptor, data)
+
+        with mock.patch("gnuradio.aperture.files.checked_file.os.write", full):
+            finder, _ = self.observe(
+                aperture.load_array("circle5"),
+                4.0,
+                filename=path,
+                error=f"{path}: No space left on device",
+            )
+        with open(path) as file:
+            text = file.read()
+        lines = text.splitlines()[2:]
+        self.assertTrue(text.endswith("\n"))
+        self.assertGreater(len(lines), 3)
+        self.assertEqual({line.count(",") for line in lines}, {3})
 
     def test_channels(self):
         """An eighth of the channels is enough; a band elsewhere is refused."""
