@@ -156,8 +156,7 @@ def draw(file, model, calibration, integrations, path):
     import matplotlib
 
     matplotlib.use("Agg")
-    import matplotlib.pyplot as plt
-
+    from ..plots.picture import save_picture
     from ..plots.plot_calibration import calibration_figure
 
     products, before = mean_ratios(file, model, integrations, levels_of(file))
@@ -182,11 +181,9 @@ def draw(file, model, calibration, integrations, path):
         "measured; magnitude before: over its median",
     )
     try:
-        figure.savefig(path, dpi=100)
+        save_picture(figure, path, dpi=100)
     except (OSError, ValueError) as error:
         raise CommandError(f"--plot {path}: {error}") from None
-    finally:
-        plt.close(figure)
 
 
 def check_files(options):

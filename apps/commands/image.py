@@ -341,15 +341,11 @@ def draw(path, dpi, image, whole_sky, sources, title, lines, unit, to_uvw):
     import matplotlib
 
     matplotlib.use("Agg")
-    from matplotlib import pyplot as plt
-
+    from ..plots.picture import save_picture
     from ..plots.plot_sky import sky_figure
 
     figure = sky_figure(image, sources, title, lines, unit, to_uvw if whole_sky else None)
-    try:
-        figure.savefig(path, dpi=dpi)
-    finally:
-        plt.close(figure)
+    save_picture(figure, path, dpi=dpi)
 
 
 def main(arguments=None):

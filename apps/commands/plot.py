@@ -34,6 +34,7 @@ from ..files.growing_file import check_path
 from ..formats.uvh5.reader import VisibilityFile, check_uvh5
 from ..parameters.regular_file import check_regular
 from ..parameters.times import SECONDS_PER_DAY, UNIX_EPOCH_JD, utc_text
+from ..plots.picture import save_picture
 from ..plots.plot_beams import filterbank_figure, pattern_figure
 from ..plots.plot_flags import draw_lost, lost_of
 from ..plots.plot_profiles import ENDINGS, profile_figure
@@ -681,11 +682,11 @@ def draw(options):
         figure = choose_figure(options)
         try:
             # the layouts leave the edge no room for some labels
-            figure.savefig(options.output, dpi=options.dpi, bbox_inches="tight", pad_inches=0.15)
+            save_picture(
+                figure, options.output, dpi=options.dpi, bbox_inches="tight", pad_inches=0.15
+            )
         except (OSError, ValueError) as error:
             raise PlotError(f"-o {options.output}: {error}") from None
-        finally:
-            plt.close(figure)
     return 0
 
 

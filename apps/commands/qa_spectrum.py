@@ -7,8 +7,11 @@
 """aperture_spectrum: its files, read by astropy, against the model of the sky; what it refuses."""
 
 import contextlib
+import errno
 import io
+import os
 import re
+from unittest import mock
 
 import numpy as np
 from astropy.table import QTable
@@ -17,6 +20,7 @@ from gnuradio import gr_unittest
 from gnuradio.aperture.commands import spectrum
 from gnuradio.aperture.formats.power_files import PowerRecording
 from gnuradio.aperture.spectrometry import galaxy
+from gnuradio.aperture.spectrometry.spectrum_file import LOADS, write_table
 from gnuradio.aperture.testing.folders import InFolder
 
 SKY = "hydrogen:l=120,b=0,rate=500e3,freq=1420.5e6,drift=0"
@@ -38,13 +42,13 @@ class qa_spectrum(InFolder, gr_unittest.TestCase):
         loads, table, series = (self.path(f"{name}.ecsv") for name in ("loads", "mean", "series"))
         code, text, errors = run(
             *("--hot", f"{SKY},target=hot", "--cold", f"{SKY},target=cold"),
-            *("--load-duration", "4", "--loads", loads, "--duration", "2"),
+            *("--load-duration", "4", "--loads", loads, "--duration", "1"),
         )
         self.assertEqual((code, errors), (0, ""))
         self.assertRegex(text, r"receiver (99|100|101)\.\d K \(Y = 3\.5\d\d\)")
         picture, filterbank = self.path("mean.png"), self.path("all.fil")
         code, text, errors = run(
-            *("--loads", loads, "--duration", "8", "-o", table, "-o", picture, "-o", filterbank),
+            *("--loads", loads, "--duration", "4", "-o", table, "-o", picture, "-o", filterbank),
             *("--over-time", series),
         )
         self.assertEqual((code, errors), (0, ""))
@@ -69,13 +73,13 @@ class qa_spectrum(InFolder, gr_unittest.TestCase):
         there += found.meta["velocity_correction_km_s"]
         np.testing.assert_allclose(speeds, there, atol=0.02)
         times = QTable.read(series)
-        self.assertEqual(len(times), 16)
+        self.assertEqual(len(times), 8)
         np.testing.assert_allclose(np.diff(times["time"].to_value("s")), 0.5, atol=0.05)
         powers = PowerRecording([filterbank])
         self.assertEqual(powers.shape, (1, 1, 64))
         values = np.empty((powers.samples, 1, 1, 64), np.float32)
         powers.read_into(0, values)
-        self.assertEqual(len(values), 16)
+        self.assertEqual(len(values), 8)
         np.testing.assert_allclose(values.mean(axis=(0, 1, 2))[inner], kelvin[inner], rtol=0.01)
         with open(picture, "rb") as file:
             self.assertEqual(file.read(4), b"\x89PNG")
@@ -84,6 +88,48 @@ class qa_spectrum(InFolder, gr_unittest.TestCase):
         self.assertEqual((code, errors), (0, ""))
         receiver, y = map(float, re.search(r"receiver (.*) K \(Y = (.*)\)", text).groups())
         self.assertAlmostEqual(receiver, (290 - 15 * y) / (y - 1), delta=0.2)
+
+    def loads(self, inputs, **meta):
+        """A file of loads of a receiver of 100 K, 64 channels."""
+        path = self.path("made.ecsv")
+        columns = {
+            f"{name}_{number}": (np.full(64, power), "")
+            for name, power in (("hot", 390.0), ("cold", 110.0))
+            for number in range(inputs)
+        }
+        meta = {"t_hot": 290.0, "t_cold": 10.0, **meta}
+        write_table(path, LOADS, columns, meta, overwrite=True)
+        return path
+
+    def test_other_loads(self):
+        """Loads of other inputs are refused, and those of another band are told."""
+        code, _, errors = run("--duration", "1", "--loads", self.loads(2))
+        self.assertEqual(code, 1)
+        self.assertRegex(errors, "made.ecsv: loads of 2 inputs, and --input hydrogen.* has 1")
+        for center, warned in ((1420.5e6, False), (1419.5e6, True)):
+            loads = self.loads(1, band_hz=[center, 500e3])
+            code, _, errors = run("--duration", "1", "--loads", loads)
+            self.assertEqual(code, 0, errors)
+            self.assertEqual("band 1419.5 ± 0.25 MHz, and" in errors, warned)
+        for meta in ({"t_hot": "warm"}, {"band_hz": [1.0]}):
+            code, _, errors = run("--duration", "1", "--loads", self.loads(1, **meta))
+            self.assertEqual(code, 1)
+            self.assertRegex(errors, "made.ecsv: is damaged")
+
+    def test_full_disk(self):
+        """The files that were there stay as they are, and the error names them."""
+        for name in ("a.ecsv", "a.png"):
+            path = self.path(name)
+            with open(path, "w") as file:
+                file.write("the last one")
+            full = OSError(errno.ENOSPC, "No space left on device")
+            with mock.patch("gnuradio.aperture.files.checked_file.os.fsync", side_effect=full):
+                code, _, errors = run("--duration", "1", "-o", path)
+            self.assertEqual(code, 1)
+            self.assertIn(f"error: {path}: No space left on device", errors)
+            with open(path) as file:
+                self.assertEqual(file.read(), "the last one")
+        self.assertEqual(sorted(os.listdir(self.folder)), ["a.ecsv", "a.png"])
 
     def test_what_is_wrong_is_told(self):
         """Faults that the block has seen are warnings; without loads the scale is assumed."""

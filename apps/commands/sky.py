@@ -257,12 +257,13 @@ def show(options):
         import matplotlib
 
         matplotlib.use("Agg")
+        from ..plots.picture import save_picture
         from ..plots.plot_passes import passes_figure
 
         figure = passes_figure(
             looks + satellites, plane, array, start, seconds, zone, title, options.lowest
         )
-        figure.savefig(options.output, dpi=100)
+        save_picture(figure, options.output, dpi=100)
         say(f"  picture: {options.output}")
     return 0
 

@@ -7,6 +7,7 @@
 
 import os
 import sys
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -37,6 +38,10 @@ ENDINGS = (ENDING, ".fil", *PICTURES)
 LOAD_KELVIN = {"--t-hot": 290.0, "--t-cold": 10.0}
 #: part of a channel by which the velocity of the Earth may change in an observation
 SMEARED = 0.5
+#: part of a band by which that of its loads may be elsewhere
+SAME_BAND = 0.01
+#: key of center and width (Hz) of the band in the file of loads
+BAND = "band_hz"
 EPILOG = f"""\
 Kinds of inputs (aperture_fx --help-input KIND has their options):
 {kinds_text()}
@@ -196,6 +201,43 @@ def wait_for(options, what):
         sys.stdin.readline()
 
 
+@dataclass(frozen=True)
+class Loads:
+    """The Scale of a hot and a cold load, the name of where it is from, and the center and width
+    (Hz) of the band of each load, as far as they are known."""
+
+    scale: kelvin.Scale
+    name: str
+    bands: list
+
+    def check(self, signals, text):
+        """Refuses signals of other inputs, those of the input `text`, and warns of another band."""
+        inputs = len(self.scale.gain)
+        if signals.inputs != inputs:
+            raise CommandError(
+                f"{self.name}: loads of {inputs} inputs, and --input {text} has {signals.inputs}"
+            )
+        here = band_of(signals)
+        for band in self.bands:
+            if not np.allclose(band, here, rtol=0, atol=SAME_BAND * here[1]):
+                warn(
+                    PROGRAM,
+                    f"{self.name}: a load has the band {band_text(band)}, and --input {text} "
+                    f"{band_text(here)}: a receiver has other gains in another band",
+                )
+                break
+
+
+def band_of(signals):
+    """Center and width of a band, Hz."""
+    return float(signals.center_frequency), float(signals.bandwidth)
+
+
+def band_text(band):
+    """A band for people."""
+    return f"{band[0] / 1e6:.6g} ± {band[1] / 2e6:.4g} MHz"
+
+
 def observe(options, text, look, seconds, loads=None, filterbank=None):
     """Runs a SpectrumChain to its end, and returns it and whether it was interrupted."""
     chain = SpectrumChain(
@@ -219,7 +261,8 @@ def observe(options, text, look, seconds, loads=None, filterbank=None):
         options.seed,
     )
     if loads is not None:
-        chain.spectrometer.take_scale(loads)
+        loads.check(chain.signals, text)
+        chain.spectrometer.take_scale(loads.scale)
     for warning in chain.signals.warnings:
         warn(PROGRAM, warning)
     bar = ProgressBar(sys.stderr, chain.samples, chain.signals.sample_rate)
@@ -245,7 +288,7 @@ def take_temperatures(options, hot, cold):
 
 
 def measured_loads(options):
-    """The Scale of --hot and --cold, or of the file of --loads; None where there are none."""
+    """The Loads of --hot and --cold, or of the file of --loads; None where there are none."""
     if options.hot or not options.loads:
         take_temperatures(options, *LOAD_KELVIN.values())
     if not options.hot:
@@ -253,18 +296,32 @@ def measured_loads(options):
             return None
         columns, meta = read_table(options.loads, LOADS)
         inputs = sum(name.startswith("hot_") for name in columns)
-        powers = {
-            name: np.array([columns[f"{name}_{number}"] for number in range(inputs)])
-            for name in ("hot", "cold")
-        }
+        try:
+            powers = {
+                name: np.array([columns[f"{name}_{number}"] for number in range(inputs)], float)
+                for name in ("hot", "cold")
+            }
+            t_hot, t_cold = float(meta["t_hot"]), float(meta["t_cold"])
+            bands = []
+            if BAND in meta:  # files of earlier versions lack it
+                center, width = map(float, meta[BAND])
+                bands.append((center, width))
+        except (KeyError, TypeError, ValueError) as error:
+            raise CommandError(
+                f"--loads {options.loads}: is damaged, or was not written by {PROGRAM}: {error}"
+            ) from None
         if powers["hot"].shape[1:] != (options.channels,):
             raise CommandError(
                 f"--loads {options.loads}: has {powers['hot'].shape[-1]} channels, and --channels "
                 f"is {options.channels}"
             )
-        take_temperatures(options, meta["t_hot"], meta["t_cold"])
-        return kelvin.hot_and_cold(powers["hot"], powers["cold"], options.t_hot, options.t_cold)
-    powers = {}
+        take_temperatures(options, t_hot, t_cold)
+        return Loads(
+            kelvin.hot_and_cold(powers["hot"], powers["cold"], options.t_hot, options.t_cold),
+            f"--loads {options.loads}",
+            bands,
+        )
+    powers, bands = {}, []
     for name, text, what in (
         ("hot", options.hot, "Put the hot load before the antenna"),
         ("cold", options.cold, "Point the dish to the cold sky"),
@@ -273,9 +330,15 @@ def measured_loads(options):
         chain, interrupts = observe(options, text, name, options.load_duration)
         if interrupts:
             raise KeyboardInterrupt
+        bands.append(band_of(chain.signals))
         powers.update(chain.spectrometer.loads())
         if name not in powers:
             raise CommandError(f"--{name} {text}: gave no power, it may be too short")
+    if powers["hot"].shape != powers["cold"].shape:
+        raise CommandError(
+            f"--hot {options.hot}: has {len(powers['hot'])} inputs, and --cold {options.cold} "
+            f"{len(powers['cold'])}"
+        )
     scale = kelvin.hot_and_cold(powers["hot"], powers["cold"], options.t_hot, options.t_cold)
     if options.loads:
         columns = {
@@ -287,19 +350,19 @@ def measured_loads(options):
             options.loads,
             LOADS,
             columns,
-            {"t_hot": options.t_hot, "t_cold": options.t_cold},
+            {"t_hot": options.t_hot, "t_cold": options.t_cold, BAND: list(bands[0])},
             options.overwrite,
         )
-    return scale
+    return Loads(scale, "--hot, --cold", bands)
 
 
 def take_spectrum(options):
     """Does what the options say; returns the exit code."""
     check_outputs(options)
-    scale = measured_loads(options)
+    loads = measured_loads(options)
     wait_for(options, "Point the dish to the sky")
     filterbank = next((path for path in options.output if path.lower().endswith(".fil")), None)
-    chain, interrupts = observe(options, options.input, "sky", options.duration, scale, filterbank)
+    chain, interrupts = observe(options, options.input, "sky", options.duration, loads, filterbank)
     spectra = chain.spectra
     if not spectra:
         raise CommandError(
@@ -466,6 +529,7 @@ class Result:
         import matplotlib
 
         matplotlib.use("Agg")
+        from ..plots.picture import save_picture
         from ..plots.plot_spectrum import spectrum_figure
 
         options = self._options
@@ -480,7 +544,7 @@ class Result:
             float(np.nanmedian(self.noise)),
             self.spectra[-1].measured,
         )
-        figure.savefig(path, dpi=100)
+        save_picture(figure, path, dpi=100)
 
 
 def main(arguments=None):

@@ -14,6 +14,7 @@ import re
 
 import numpy as np
 
+from ..files.checked_file import whole_file
 from ..files.growing_file import check_path
 from ..parameters.errors import ParameterError
 
@@ -23,7 +24,7 @@ LOADS, SPECTRUM, SERIES = "aperture loads", "aperture spectrum", "aperture serie
 
 def write_table(path, kind, columns, meta, overwrite=False):
     """
-    Writes a table.
+    Writes a table, whole or not at all.
 
     Parameters
     ----------
@@ -47,7 +48,8 @@ def write_table(path, kind, columns, meta, overwrite=False):
     for name, (values, unit) in columns.items():
         made[name] = np.asarray(values)
         made[name].unit = units.Unit(unit) if unit else None
-    made.write(path, format="ascii.ecsv", overwrite=overwrite)
+    with whole_file(path) as part:
+        made.write(part, format="ascii.ecsv", overwrite=True)
 
 
 def read_table(path, kind):
