@@ -195,7 +195,7 @@ class qa_calibrate(gr_unittest.TestCase):
             (dict(scale="Jy"), "scale: 'Jy' is not allowed"),
             (dict(gains=[1, 2]), "gains: .* a factor above 0 for each of 3"),
             (dict(gains=[1, 2, 0]), "gains: "),
-            (dict(calibration=self.made, scale="kelvin"), "kelvin: input Ax"),
+            (dict(calibration=self.made, scale="kelvin"), "kelvin is not known for input Ax"),
             (dict(calibration=self.made, array="two-dish"), None),
         ):
             array = options.pop("array", bench())
@@ -630,7 +630,7 @@ class qa_calibrate(gr_unittest.TestCase):
     def test_fx_errors(self):
         for arguments, text in (
             (("--scale", "kelvin"), "--scale kelvin: needs --calibration"),
-            (("--calibration", self.made, "--scale", "kelvin"), "kelvin: input Ax"),
+            (("--calibration", self.made, "--scale", "kelvin"), "kelvin is not known for input Ax"),
             (("--calibration", self.path("none.yml")), "none.yml: No such file"),
             (("--calibration", self.raw), "not a text file|not YAML"),
             (("--calibration", self._folder.name), "this is a folder"),
