@@ -46,7 +46,7 @@ pfb_prototype(int channels, int taps, const std::string& window = "hann");
  * rate of spectra rises by P/Q, the channels and their spacing, `bandwidth`/n, stay. What
  * the prototype leaves of neighbouring channels then aliases into the outer parts of a
  * channel, and hardly into its middle +-1/2 spacing: with `hann` -79 dB of the power with
- * 24 taps at 32/27, -63 dB with 8 at 4/3 (at the very edge -68 and -55 dB). The
+ * 24 taps at 32/27, -63 dB with 8 at 4/3 (of one tone -68 and -55 dB at most). The
  * constructor warns of more than -60 dB. A tone in the middle of a channel keeps its
  * phase from spectrum to spectrum.
  *
