@@ -269,7 +269,10 @@ def read_profiles(path):
                     f"OBS_MODE {header.get('OBS_MODE')!r} is not that of folded profiles, PSR"
                 )
             return _read(header, file["SUBINT"])
-    except (KeyError, ValueError, TypeError, IndexError) as error:
+    except (KeyError, ValueError, TypeError, IndexError, OSError) as error:
+        # astropy's OSError of a file that is none of FITS has no name
+        if isinstance(error, OSError) and error.filename is not None:
+            raise
         raise ValueError(f"{os.fspath(path)}: {' '.join(str(error).split())}") from None
 
 
