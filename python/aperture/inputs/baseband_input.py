@@ -46,6 +46,7 @@ class BasebandInput(InputFormat):
 
     names = "FILE[,FILE...]"
     packages = "formats"
+    modules = ("baseband",)
     what = lacks = ""
     options = {
         "date": Option(

@@ -72,8 +72,9 @@ class InputFormat:
 
     kind: what stands before the colon; summary: a line of --help; names: what its names are, as
     FILE[,FILE...]; options: {key: Option}; packages: group of packages from PyPI that it needs, or
-    ""; simulates: whether it has a seed, and brings its own array; live: whether it comes from
-    receivers or a network, which may be there at one time and not at another.
+    ""; modules: those of the group that it needs, if not all; simulates: whether it has a seed, and
+    brings its own array; live: whether it comes from receivers or a network, which may be there at
+    one time and not at another.
 
     Names that are FILE... are looked for as input_files.look_for() does.
     """
@@ -83,6 +84,7 @@ class InputFormat:
     names = "FILE"
     options: dict = {}
     packages = ""
+    modules = ()
     simulates = live = False
 
     def open(self, request: Request) -> Signals:

@@ -6,6 +6,7 @@
 #
 """The text of an input, how it is read, and which kinds there are."""
 
+import importlib.util
 import inspect
 from unittest import mock
 
@@ -134,6 +135,19 @@ class qa_inputs(gr_unittest.TestCase):
             self.assertRaisesRegex(environment.PackageError, "this needs ducc0 .* installs"),
         ):
             registry.open_input("made:x")
+
+    def test_one_of_the_packages(self):
+        """A kind that needs some of a group's packages opens without the others."""
+        there = importlib.util.find_spec("json")
+        lacks = lambda name: None if name == "sigmf" else there
+        with (
+            mock.patch("importlib.util.find_spec", lacks),
+            mock.patch.object(environment, "make_importable"),
+        ):
+            with self.assertRaisesRegex(FileNotFoundError, "none.m5b"):
+                registry.open_input("mark5b:none.m5b,nchan=8,date=2014")
+            with self.assertRaisesRegex(environment.PackageError, "needs sigmf from"):
+                registry.open_input("sigmf:none.sigmf-meta")
 
 
 if __name__ == "__main__":

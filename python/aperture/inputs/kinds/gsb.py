@@ -23,6 +23,7 @@ class Gsb(InputFormat):
     summary = "GMRT's software backend: raw samples, or channels of a phased array"
     names = "TIMESTAMPS,DATA[,DATA...]"
     packages = "formats"
+    modules = ("baseband",)
     options = {
         "frame": Option(
             whole_reader(1, 1 << 31),

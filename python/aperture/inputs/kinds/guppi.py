@@ -26,6 +26,7 @@ class Guppi(InputFormat):
     summary = "recordings of GUPPI raw: all channels, or one that the filter bank cuts up"
     names = "FILE[,FILE...]"
     packages = "formats"
+    modules = ("baseband",)
     options = {
         "channel": Option(
             whole_reader(0, 1 << 20),

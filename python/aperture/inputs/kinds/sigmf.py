@@ -17,6 +17,7 @@ class SigMF(InputFormat):
     summary = "SigMF recordings, with times and frequencies from their metadata"
     names = "FILE.sigmf-meta[,...]"
     packages = "formats"
+    modules = ("sigmf",)
     options = {
         "rate": Option(RATE, "samples a second, instead of what the metadata say", "HZ"),
         "freq": Option(

@@ -27,6 +27,7 @@ class Vdif(InputFormat):
     summary = "VDIF recordings of VLBI; each channel of each thread is an input"
     names = "FILE[,FILE...]"
     packages = "formats"
+    modules = ("baseband",)
     options = {
         "thread": Option(
             numbers_reader(1023, "+"),
