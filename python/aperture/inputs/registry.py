@@ -126,7 +126,7 @@ def open_input(text, array=None, seed=None, selected=None):
         from ..packages.environment import make_importable, require
 
         make_importable(found.packages)
-        require(found.packages, found.modules)
+        require(found.packages, modules=found.modules)
     if found.names.startswith(("FILE", "FOLDER", "TIMESTAMPS")):
         request = replace(request, names=tuple(look_for(name) or name for name in request.names))
     request = replace(request, selected=selected)

@@ -126,18 +126,20 @@ def command_to_install(group):
     )
 
 
-def require(group, modules=()):
+def require(*groups, modules=()):
     """
-    Raises PackageError, with the command that installs them, if packages of a group, or only some
-    modules of it, cannot be imported by this process.
+    Raises PackageError, with the command that installs them, if packages of these groups, or only
+    some modules of them, cannot be imported by this process.
     """
-    missing = missing_modules(group)
-    if modules:
-        missing = [name for name in missing if name in modules]
-    if missing:
-        raise PackageError(
-            f"this needs {' and '.join(missing)} from PyPI: {command_to_install(group)} installs it"
-        )
+    for group in groups:
+        missing = missing_modules(group)
+        if modules:
+            missing = [name for name in missing if name in modules]
+        if missing:
+            raise PackageError(
+                f"this needs {' and '.join(missing)} from PyPI: "
+                f"{command_to_install(group)} installs it"
+            )
 
 
 def load(name, group):
