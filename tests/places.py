@@ -7,12 +7,15 @@ import contextlib
 import io
 import os
 import pathlib
+import re
 import runpy
 import shutil
 import subprocess
 import sys
 import unittest
 from unittest import mock
+
+import yaml
 
 SOURCE = pathlib.Path(__file__).resolve().parent.parent
 BUILD = pathlib.Path(os.environ.get("APERTURE_BUILD", SOURCE / "build")).resolve()
@@ -61,6 +64,19 @@ def copy_flowgraphs(source, folder):
         if path.suffix in (".grc", ".par", ".py", ".yml"):
             shutil.copy(path, folder)
     return sorted(folder.glob("*.grc"))
+
+
+def controls_without_effect(flowgraph, made):
+    """Names of a flowgraph's sliders and choosers that reach no block in the Python that grcc has
+    made of it: GNU Radio Companion does not find names within the text of an f-string."""
+    text, found = made.read_text(), []
+    for block in yaml.safe_load(flowgraph.read_text())["blocks"]:
+        if re.fullmatch("variable_qtgui_(range|chooser|check_box|entry)", block["id"]):
+            name = block["name"]
+            setter = re.search(rf"def set_{name}\(.*\n((?: {{8}}.*\n)+)", text)
+            if setter and setter[1].count("self.") == 1:  # its own value alone
+                found.append(name)
+    return found
 
 
 def run(*command, cwd=None, env=None, timeout=PATIENCE, answers=""):

@@ -24,6 +24,7 @@ from gnuradio.aperture.tracking.directions import azimuth_elevation, parse_direc
 from places import (
     BUILD,
     SOURCE,
+    controls_without_effect,
     copy_flowgraphs,
     fresh_folder,
     main,
@@ -167,7 +168,9 @@ class TestExamples(unittest.TestCase):
         for word in ("Error", "Warning", "deprecated"):
             self.assertNotIn(word.lower(), said.lower(), said)
         for path in EXAMPLES.glob("*.grc"):
-            py_compile.compile(str(self.compiled / f"{path.stem}.py"), doraise=True)
+            made = self.compiled / f"{path.stem}.py"
+            py_compile.compile(str(made), doraise=True)
+            self.assertEqual(controls_without_effect(path, made), [], path)
 
     def test_ids(self):
         """GNU Radio Companion writes ID.py beside a flowgraph: no other file is called so, nor any

@@ -29,6 +29,7 @@ from gnuradio.aperture.testing.tiers import long_test
 from gnuradio.aperture.testing.visibility_files import write_file
 from places import (
     SOURCE,
+    controls_without_effect,
     copy_flowgraphs,
     fresh_folder,
     main,
@@ -153,6 +154,9 @@ def compile_flowgraphs(test):
         test, SOURCE / "tools/run", "grcc", "-o", test.folder, *paths, cwd=test.folder
     )
     test.assertNotIn("rror", output)
+    for path in paths:
+        made = path.with_suffix(".py")
+        test.assertEqual(controls_without_effect(path, made), [], path)
 
 
 class TestLab(unittest.TestCase):
