@@ -216,7 +216,7 @@ class TestPackages(unittest.TestCase):
         self.assertRegex(
             listed,
             r"imaging +installed .*\n.*conversion +installed .*\n.*"
-            r"formats +installed .*\n.*network +installed .*\n"
+            r"formats +installed .*\n.*digitalrf +installed .*\n.*network +installed .*\n"
             r".*timing +installed .*\n.*compression +installed",
         )
 

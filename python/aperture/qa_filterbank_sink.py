@@ -1245,7 +1245,7 @@ os._exit(1)
         ):
             self.path.write_bytes(header_bytes({**needed, key: value}))
             with self.assertRaisesRegex(
-                ValueError, f"{value} (bits|IFs|channels)|{key} is {value:g}, "
+                ValueError, f"{value} (bits|IFs|channels)|{key} is {value:g}[,:] "
             ):
                 FilterbankFile(self.path)
 
