@@ -74,7 +74,7 @@ def controls_without_effect(flowgraph, made):
         if re.fullmatch("variable_qtgui_(range|chooser|check_box|entry)", block["id"]):
             name = block["name"]
             setter = re.search(rf"def set_{name}\(.*\n((?: {{8}}.*\n)+)", text)
-            if setter and setter[1].count("self.") == 1:  # its own value alone
+            if setter and setter[1].count("self.") == 1:
                 found.append(name)
     return found
 
