@@ -51,7 +51,12 @@ class Sizes:
 
     def made_by(self, window):
         """Returns who has made the channels, in words; window: of the filter bank."""
-        return "as recorded" if self.recorded else f"{self.taps} taps, {window}"
+        if self.recorded:
+            return "as recorded"
+        oversampled = f", oversampled by {Fraction(self.length, self.hop)}" * (
+            self.length != self.hop
+        )
+        return f"{self.taps} taps, {window}{oversampled}"
 
     def span(self, spectra):
         """Samples of each input that give so many spectra."""

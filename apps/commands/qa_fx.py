@@ -217,7 +217,7 @@ class qa_fx(InFolder, gr_unittest.TestCase):
         )
         np.testing.assert_allclose(found["channel_width"], 250e3)
         np.testing.assert_allclose(found["integration_time"], count * 48 / 16e6)
-        self.assertIn("channels      64 of 250 kHz, 8 taps, hann", text)
+        self.assertIn("channels      64 of 250 kHz, 8 taps, hann, oversampled by 4/3", text)
         self.assertIn(f"spectra       {count} of each input", text)
         for ratio, message in (("5/3", "38.4 samples"), ("0.5", "at least 1")):
             code, _, error = run(
