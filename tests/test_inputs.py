@@ -350,7 +350,7 @@ class TestSigMF(InFolder):
         self.assertEqual(code, 1)
         self.assertRegex(
             shown,
-            r"^aperture_fx: error: this needs sigmf and baseband from PyPI: "
+            r"^aperture_fx: error: this needs sigmf from PyPI: "
             r"tools/setup --with formats installs it\n$",
         )
 
