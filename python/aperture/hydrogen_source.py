@@ -9,7 +9,6 @@ import threading
 
 import numpy as np
 import pmt
-import scipy.fft
 
 from . import tags
 from .arrays.array_description import load_array
@@ -211,24 +210,28 @@ class hydrogen_source(python_block):
         time = self._time(self._sent)
         key = source, frequency, int(time // FRESH)
         if key not in self._known:
+            from scipy import fft  # large, and most flowgraphs do without
+
             if len(self._known) > 8:
                 self._known.clear()
-            offsets = scipy.fft.fftshift(scipy.fft.fftfreq(TAPS, 1 / self._rate))
+            offsets = fft.fftshift(fft.fftfreq(TAPS, 1 / self._rate))
             power = self._dish.power(source, frequency, offsets, self._rate, time)
             power *= LEVEL**2 / self._dish.quiet
-            taps = scipy.fft.ifft(scipy.fft.ifftshift(np.sqrt(power)))
+            taps = fft.ifft(fft.ifftshift(np.sqrt(power)))
             # the window halves the frequency resolution, and ends what would ring
-            taps = scipy.fft.fftshift(taps) * np.hanning(TAPS)
-            self._known[key] = scipy.fft.fft(taps.astype(np.complex64), PIECE + TAPS)
+            taps = fft.fftshift(taps) * np.hanning(TAPS)
+            self._known[key] = fft.fft(taps.astype(np.complex64), PIECE + TAPS)
         return self._known[key]
 
     def _make(self, out, spectrum):
         """Noise with that spectrum, by overlap and save."""
+        from scipy import fft  # keeps single precision, as NumPy does not
+
         white = np.zeros(PIECE + TAPS, np.complex64)
         new = self._noise(len(out))
         white[:TAPS], white[TAPS : TAPS + len(out)] = self._before, new
         self._before = white[len(out) : len(out) + TAPS].copy()
-        shaped = scipy.fft.ifft(scipy.fft.fft(white) * spectrum)[TAPS : TAPS + len(out)]
+        shaped = fft.ifft(fft.fft(white) * spectrum)[TAPS : TAPS + len(out)]
         gain = self._gain * self._dish.gain_at(self._time(self._sent))
         out[:] = shaped * np.float32(gain)
         np.clip(out.view(np.float32), -1, 1, out.view(np.float32))

@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 import pmt
-from gnuradio import blocks, gr
+from gnuradio import gr
 
 from . import tags
 from .aperture_python import f_engine, power_detector, receiver_tags
@@ -426,6 +426,8 @@ class spectrometer(gr.hier_block2):
     def _look_at_levels(self, source, size, dtype):
         components = size // np.dtype(dtype).itemsize
         few = max(1, LOOKED // components)
+        from gnuradio import blocks  # 4 MB, which few flowgraphs need of this module
+
         keep = blocks.keep_m_in_n(size, few, OF * few, 0)
         probe = _level_probe(dtype, components, self._clipped)
         self.connect(source, keep, probe)
