@@ -6,6 +6,7 @@
  */
 
 #include "formats/coding.h"
+#include "formats/stored_words.h"
 #include "kernels/common/not_numbers.h"
 #include "kernels/common/simd.h"
 #include "kernels/common/transpose_square.h"
@@ -164,31 +165,6 @@ void unpack_bits(
         std::memcpy(out + whole * in_byte,
                     table.of[file[whole]],
                     size_t(count - whole * in_byte));
-}
-
-inline uint16_t swapped(uint16_t v) { return __builtin_bswap16(v); }
-inline uint32_t swapped(uint32_t v) { return __builtin_bswap32(v); }
-inline uint64_t swapped(uint64_t v) { return __builtin_bswap64(v); }
-
-// Reads the bits of a component of a file, which need not be aligned.
-template <class word, bool Big>
-inline word word_at(const uint8_t* file, int64_t i)
-{
-    word v;
-    std::memcpy(&v, file + i * int64_t(sizeof v), sizeof v);
-    if constexpr (Big)
-        return swapped(v);
-    else
-        return v;
-}
-
-template <class number, class word>
-inline number as(word bits)
-{
-    static_assert(sizeof(number) == sizeof(word));
-    number v;
-    std::memcpy(&v, &bits, sizeof v);
-    return v;
 }
 
 // Loops that the compiler makes for each generation of processors.

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "formats/stored_words.h"
 #include "kernels/common/not_numbers.h"
 #include "kernels/common/simd.h"
 #include "kernels/common/types.h"
@@ -19,6 +20,10 @@
 namespace gr::aperture::stored_powers {
 
 namespace {
+
+using formats::as;
+using formats::swapped;
+using formats::word_at;
 
 // Returns the number that the lowest bits of a word stand for.
 constexpr int number_of(int word, int bits, bool is_signed)
@@ -85,27 +90,6 @@ void unpack_bits(const coding& how, const uint8_t* file, int64_t bytes, float* o
              : unpack_bits<Bits, false, false>)(how.descending, file, bytes, out);
 }
 
-inline uint16_t swapped(uint16_t v) { return __builtin_bswap16(v); }
-inline uint32_t swapped(uint32_t v) { return __builtin_bswap32(v); }
-
-template <class word, bool Swap>
-inline word word_at(const uint8_t* file, int64_t i)
-{
-    word v;
-    std::memcpy(&v, file + i * int64_t(sizeof v), sizeof v);
-    if constexpr (Swap)
-        return swapped(v);
-    else
-        return v;
-}
-
-inline float as_float(uint32_t bits)
-{
-    float v;
-    std::memcpy(&v, &bits, sizeof v);
-    return v;
-}
-
 // Loops that the compiler makes for each generation of processors: a row of numbers that
 // are bytes or words, in the order of the file and in the opposite one.
 #define APERTURE_UNPACK(name, word, swap, value)                                       \
@@ -130,7 +114,7 @@ APERTURE_UNPACK(bytes, uint8_t, false, float(v))
 APERTURE_UNPACK(signed_bytes, uint8_t, false, float(int8_t(v)))
 APERTURE_UNPACK_WORDS(words, uint16_t, float(v))
 APERTURE_UNPACK_WORDS(signed_words, uint16_t, float(int16_t(v)))
-APERTURE_UNPACK_WORDS(floats, uint32_t, as_float(v))
+APERTURE_UNPACK_WORDS(floats, uint32_t, as<float>(v))
 #undef APERTURE_UNPACK_WORDS
 #undef APERTURE_UNPACK
 
