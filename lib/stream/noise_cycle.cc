@@ -92,11 +92,7 @@ noise_cycle::outcome noise_cycle::gauge(int64_t tick,
             }))
             return {};
         d_reference = coherence;
-        if (d_by_hand)
-            return enter(stage::held, tick);
-        outcome o;
-        o.switch_to = false;
-        return enter(stage::falling, tick, o);
+        return end_gauging(tick);
     }
     if (d_stage != stage::falling)
         return {};
@@ -108,16 +104,21 @@ noise_cycle::outcome noise_cycle::gauge(int64_t tick,
     return enter(stage::off, tick, o);
 }
 
+noise_cycle::outcome noise_cycle::end_gauging(int64_t tick)
+{
+    if (d_by_hand)
+        return enter(stage::held, tick);
+    outcome o;
+    o.switch_to = false;
+    return enter(stage::falling, tick, o);
+}
+
 noise_cycle::outcome noise_cycle::pass(int64_t tick)
 {
     const int64_t passed = tick - d_since;
     if (d_stage == stage::gauging && passed >= d_patience) {
         // samples are missing all the while: nothing says when the source is off
-        if (d_by_hand)
-            return enter(stage::held, tick);
-        outcome o;
-        o.switch_to = false;
-        return enter(stage::falling, tick, o);
+        return end_gauging(tick);
     }
     if (d_stage != stage::falling)
         return {};

@@ -79,6 +79,8 @@ public:
 private:
     outcome enter(stage s, int64_t tick);
     outcome enter(stage s, int64_t tick, outcome o);
+    //! Has the source switched off, or waits for the hand that does so.
+    outcome end_gauging(int64_t tick);
     bool has_fallen(const std::vector<double>& coherence) const;
 
     int64_t d_settle = 0, d_patience = 0;
