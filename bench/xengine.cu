@@ -101,13 +101,13 @@ struct shape {
 };
 
 //! 2 GiB each, in frames of about 128 MB; the table of the Tensor-Core Correlator's
-//! figures, and sizes between.
+//! figures, arrays of 2048 and 4096 inputs, and sizes between.
 constexpr shape shapes[] = {
     { 2, 1024, 16384, 16 }, { 4, 1024, 8192, 16 },  { 5, 1024, 6544, 16 },
     { 8, 1024, 4096, 16 },  { 16, 1024, 2048, 16 }, { 24, 1024, 1360, 16 },
     { 32, 1024, 1024, 16 }, { 64, 512, 1024, 16 },  { 100, 256, 1312, 16 },
     { 128, 256, 1024, 16 }, { 256, 128, 1024, 16 }, { 350, 64, 1488, 16 },
-    { 512, 64, 1024, 16 },
+    { 512, 64, 1024, 16 },  { 1024, 32, 1024, 16 }, { 2048, 16, 1024, 16 },
 };
 constexpr shape shapes_between[] = {
     { 40, 819, 1024, 16 },  { 50, 655, 1024, 16 },  { 66, 496, 1024, 16 },

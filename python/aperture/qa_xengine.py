@@ -218,6 +218,27 @@ class qa_xengine(gr_unittest.TestCase):
             rms=60,
         )
 
+    def test_largest_arrays(self):
+        """2048 inputs exactly; of 4096, more channels than an item can have are refused."""
+        inputs, times = 2048, 16
+        voltages = qa_tools.random_samples(self.rng, "sc8", (2, 1, inputs, times), 60)
+        block = aperture.xengine(
+            channels=1,
+            inputs=inputs,
+            spectra_per_frame=times,
+            type="sc8",
+            integration=2,
+            normalise=False,
+        )
+        port = reference.samples_to_bytes(voltages, "sc8")
+        (data,), _ = qa_tools.run(block, [port], [8 * inputs * (inputs + 1) // 2])
+        # sums of so few products of int8 are exact in float64
+        x = (voltages[:, 0] @ [1, 1j]).transpose(1, 0, 2).reshape(inputs, -1)
+        expected = (x @ x.conj().T)[np.tril_indices(inputs)]
+        np.testing.assert_array_equal(self.visibilities_of(data, 1, inputs)[0, 0], expected)
+        with self.assertRaisesRegex(ValueError, "at most 31 channels of this size"):
+            aperture.xengine(channels=32, inputs=4096, spectra_per_frame=16, type="sc8")
+
     def test_accuracy_of_fc32(self):
         """
         docs/conventions.md: the parts of a visibility are wrong by at most 3.2e-5 of

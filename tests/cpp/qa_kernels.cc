@@ -398,8 +398,24 @@ public:
                 item_size("frame", { { "channels", 65536 }, { "inputs", 65536 } }, 2);
             },
             "frame: 65536 channels x 65536 inputs x 2 bytes is not allowed; it must be "
-            "at "
-            "most 2147483647 bytes an item");
+            "at most 2147483647 bytes an item: at most 16383 channels of this size");
+        says(
+            [] {
+                item_size("visibilities",
+                          { { "channels", 32 }, { "products", 4096 * 4097 / 2 } },
+                          8);
+            },
+            "visibilities: 32 channels x 8390656 products x 8 bytes is not allowed; it "
+            "must be at most 2147483647 bytes an item: at most 31 channels of this size");
+        says( // more than 64 bits can count
+            [] {
+                item_size(
+                    "frame",
+                    { { "channels", int64_t(1) << 40 }, { "inputs", int64_t(1) << 40 } },
+                    2);
+            },
+            "frame: 1099511627776 channels x 1099511627776 inputs x 2 bytes is not "
+            "allowed; it must be at most 2147483647 bytes an item");
     }
 };
 

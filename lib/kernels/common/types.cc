@@ -105,20 +105,29 @@ int item_size(const std::string& item,
               size_t element)
 {
     constexpr int64_t limit = std::numeric_limits<int>::max();
-    int64_t bytes = element;
-    bool fits = true;
+    int64_t bytes = element,
+            rest = element; // with all extents, and with all but the first
+    const auto multiply = [](int64_t& size, int64_t by) {
+        // by how much it is beyond the limit does not matter
+        size = size > limit / by ? limit + 1 : size * by;
+    };
     std::string product;
-    for (const auto& [name, extent] : extents) {
-        require(extent >= 1, name, std::to_string(extent), "at least 1");
-        product += std::to_string(extent) + " " + name + " x ";
-        fits = fits && extent <= limit / bytes;
-        if (fits)
-            bytes *= extent;
+    for (const auto& extent : extents) {
+        const auto [name, count] = extent;
+        require(count >= 1, name, std::to_string(count), "at least 1");
+        product += std::to_string(count) + " " + name + " x ";
+        multiply(bytes, count);
+        if (&extent != extents.begin())
+            multiply(rest, count);
     }
-    require(fits,
+    const int64_t most = limit / rest; // of the first, with the others as they are
+    require(bytes <= limit,
             item,
             product + std::to_string(element) + " bytes",
-            "at most " + std::to_string(limit) + " bytes an item");
+            "at most " + std::to_string(limit) + " bytes an item" +
+                (most > 0 ? ": at most " + std::to_string(most) + " " +
+                                extents.begin()->first + " of this size"
+                          : ""));
     return int(bytes);
 }
 

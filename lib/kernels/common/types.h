@@ -64,7 +64,8 @@ void require_range(const std::string& parameter,
 
 /*!
  * Returns the bytes of an item, as the product of its extents and the size of an element.
- * \throws std::invalid_argument spelling the product out if it does not fit into int
+ * \throws std::invalid_argument spelling the product out if it does not fit into int,
+ * with how many of the first extent would
  */
 int item_size(const std::string& item,
               std::initializer_list<std::pair<const char*, int64_t>> extents,

@@ -125,6 +125,12 @@ class qa_parameters(gr_unittest.TestCase):
             (
                 lambda: rules.item_bytes("channels", 8, channels=2**28, products=1),
                 "channels: an item would be 268435456 channels x 1 products x 8 bytes = "
+                "2147483648 bytes: at most 2147483647 are allowed, that is 268435455 channels of "
+                "this size",
+            ),
+            (
+                lambda: rules.item_bytes("beams", 8, channels=2**28, products=1),
+                "beams: an item would be 268435456 channels x 1 products x 8 bytes = "
                 "2147483648 bytes: at most 2147483647 are allowed",
             ),
         ):

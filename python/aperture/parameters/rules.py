@@ -157,15 +157,17 @@ def inputs_of(array, inputs=None):
 def item_bytes(name, element, **counts):
     """
     Bytes of an item of elements of so many bytes; counts: how many there are of what, for example
-    channels=4, inputs=2. An item that is too large is the error of the parameter `name`.
+    channels=4, inputs=2. An item that is too large is the error of the parameter `name`, and says
+    how many of it an item can have, if it is one of the counts.
     """
     size = math.prod(map(int, counts.values())) * element
     if size > LARGEST_ITEM:
         made = " x ".join(f"{count} {what}" for what, count in counts.items())
+        most = LARGEST_ITEM * int(counts.get(name, 0)) // size
         raise ParameterError(
             name,
             f"an item would be {made} x {element} bytes = {size} bytes: at most {LARGEST_ITEM} "
-            "are allowed",
+            "are allowed" + (f", that is {most} {name} of this size" if most else ""),
         )
     return size
 

@@ -281,6 +281,9 @@ void check_integer_xengines(sample_type type, bool quick)
     // more work tiles than thread blocks, which take some each
     for (int n : { 128, 256 })
         check_xengine({ 300, n, 64, type }, 1, pattern::random);
+    // the largest arrays, and one that fills no tile
+    for (int n : { 2047, 2048, 4096 })
+        check_xengine({ n > 2048 ? 1 : 2, n, 32, type }, 1, pattern::random);
 }
 
 void check_xengines(bool quick)
