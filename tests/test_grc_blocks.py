@@ -222,6 +222,9 @@ REFUSED = cases(
         input_devices=['cpu'] * 3 | latency=11 | output_devices=['cpu', 'gpu'] |
         spectra_per_slice=100 | most_gap=-1 | channels=2**24; inputs=256
     join_channels: channels=0 | inputs=0 | ranges=0 | ranges=1025 | channels=65536; inputs=1024
+    select_inputs: channels=0 | inputs=0 | spectra_per_frame=0 | selected=[] | selected=[2] |
+        selected=[-1] | selected=[1, 1] | spectra_per_slice=100 | latency=11 |
+        channels=2**24; inputs=256
     select: channels=0 | inputs=0 | products=[] | products=[(0, 2)] | products=[(-1, 0)] |
         products=[(0,)] | channels=90000000
     stream_align: inputs=0 | inputs=1001 | search_samples=1023 | most_offset=0 |
@@ -381,6 +384,7 @@ ALLOWED = cases(
     exchange: type=sc8; inputs=6; input_devices=['cpu'] * 3; by=copies; output_devices=['cpu'] * 4 |
         type=sc4; spectra_per_slice=4; input_devices=['cpu']
     join_channels: type=u32; channels=12; ranges=3; inputs=5 | ranges=1
+    select_inputs: type=sc8; inputs=5; selected=[3, 0, 4] | type=sc4; spectra_per_slice=4
     select: inputs=5; products=[(4, 0), (0, 4), (2, 2)] |
         inputs=8; products=aperture.products('y8', [(1, 0)])
     """

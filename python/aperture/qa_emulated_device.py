@@ -232,6 +232,10 @@ CASES = {
         baseline=1.0,
         widest=16,
     ),
+    "select_inputs": on_frames(
+        lambda device: aperture.select_inputs(**FRAME, type="sc8", selected=[2, 0], device=device),
+        [FRAME_BYTES // INPUTS * 2],
+    ),
     "xengine": on_frames(
         aperture.xengine,
         [8 * CHANNELS * INPUTS * (INPUTS + 1) // 2],

@@ -10,6 +10,7 @@
 #include "kernels/corner_turn/corner_turn.h"
 #include "kernels/pfb/pfb.h"
 #include "kernels/pfb/prototype.h"
+#include "kernels/select/input_select.h"
 #include "kernels/select/product_select.h"
 #include "kernels/xengine/xengine.h"
 #include <cppunit/extensions/HelperMacros.h>
@@ -43,6 +44,7 @@ class qa_kernels : public CppUnit::TestFixture
     CPPUNIT_TEST(corner_turn_finds_each_minimum);
     CPPUNIT_TEST(pfb_equals_the_sum);
     CPPUNIT_TEST(select_picks);
+    CPPUNIT_TEST(inputs_are_picked);
     CPPUNIT_TEST(errors_name_the_parameter);
     CPPUNIT_TEST_SUITE_END();
 
@@ -360,6 +362,24 @@ public:
             CPPUNIT_ASSERT(out[1][row] == std::conj(v[row * 6 + 3]));
             CPPUNIT_ASSERT(out[2][row] == v[row * 6 + 2]);
         }
+    }
+
+    void inputs_are_picked()
+    {
+        // runs of neighbours, an order of its own, and an odd number of bytes
+        const kernels::input_select::parameters p{ 3, 5, 7, { 1, 2, 4, 0 } };
+        auto kernel = kernels::input_select::make(p, d_cpu);
+        std::vector<uint8_t> in(2 * 3 * 5 * 7);
+        for (size_t i = 0; i < in.size(); i++)
+            in[i] = uint8_t(i * 37 + i / 251);
+        std::vector<uint8_t> out(2 * 3 * 4 * 7 + 1, 0xaa);
+        kernel->execute(in.data(), out.data(), 2, *d_stream);
+        for (int row = 0; row < 6; row++)
+            for (int i = 0; i < 4; i++)
+                for (int byte = 0; byte < 7; byte++)
+                    CPPUNIT_ASSERT_EQUAL(int(in[(row * 5 + p.selected[i]) * 7 + byte]),
+                                         int(out[(row * 4 + i) * 7 + byte]));
+        CPPUNIT_ASSERT_EQUAL(0xaa, int(out.back()));
     }
 
     void errors_name_the_parameter()

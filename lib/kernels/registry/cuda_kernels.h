@@ -21,6 +21,7 @@
 #include "kernels/power_detector/power_detector.h"
 #include "kernels/power_means/power_means.h"
 #include "kernels/pulses/pulse_search.h"
+#include "kernels/select/input_select.h"
 #include "kernels/select/product_select.h"
 #include "kernels/xengine/xengine.h"
 #include "runtime/plugin.h"
@@ -31,11 +32,12 @@ namespace gr::aperture::kernels {
 
 //! Calls kernel(name) for all kernels that are made for a device, but for f_engine, which
 //! is made of two of them where a device has none of its own.
-#define APERTURE_EACH_KERNEL(kernel)                                              \
-    kernel(beam_power) kernel(beamformer) kernel(corner_turn) kernel(dedisperser) \
-        kernel(exchange) kernel(flagging) kernel(mask_counts) kernel(pfb)         \
-            kernel(power_detector) kernel(power_means) kernel(power_normalizer)   \
-                kernel(product_select) kernel(pulse_search) kernel(xengine)
+#define APERTURE_EACH_KERNEL(kernel)                                                 \
+    kernel(beam_power) kernel(beamformer) kernel(corner_turn) kernel(dedisperser)    \
+        kernel(exchange) kernel(flagging) kernel(input_select) kernel(mask_counts)   \
+            kernel(pfb) kernel(power_detector) kernel(power_means)                   \
+                kernel(power_normalizer) kernel(product_select) kernel(pulse_search) \
+                    kernel(xengine)
 
 //! The function that makes a kernel for a GPU of this index; see kernels/common/makers.h.
 template <class Kernel>

@@ -51,6 +51,7 @@ void bind_receiver_tags(py::module& m);
 void bind_recording_source(py::module& m);
 void bind_replay(py::module& m);
 void bind_select(py::module& m);
+void bind_select_inputs(py::module& m);
 void bind_snapshot(py::module& m);
 void bind_spead(py::module& m);
 void bind_stream_align(py::module& m);
@@ -108,6 +109,7 @@ PYBIND11_MODULE(aperture_python, m)
     bind_receiver_tags(m);
     bind_replay(m);
     bind_select(m);
+    bind_select_inputs(m);
     bind_snapshot(m);
     bind_spead(m);
     bind_stream_align(m);
