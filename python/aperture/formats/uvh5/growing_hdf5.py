@@ -221,8 +221,10 @@ class GrowingHdf5:
 
     def __init__(self, space, fill, values=()):
         self._space, self._values = space, {}
-        # made in memory: HDF5 is in an undefined state after a write that failed
-        with h5py.File("new", "w", driver="core", backing_store=False, libver="earliest") as file:
+        # made in memory: HDF5 is in an undefined state after a write that failed. It knows files by
+        # their names, and other threads begin some, too
+        name = f"new {id(self)}"
+        with h5py.File(name, "w", driver="core", backing_store=False, libver="earliest") as file:
             fill(file)
             file.flush()
             image = file.id.get_file_image()
