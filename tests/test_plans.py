@@ -13,7 +13,7 @@ from pathlib import Path
 from gnuradio.aperture.arrays.array_description import ANTENNA, TOP
 from gnuradio.aperture.arrays.reference import reference as array_reference
 from gnuradio.aperture.plan.fields import OBSERVE, PROGRAMS
-from gnuradio.aperture.plan.plan import FIELDS, HOST_FIELDS, fields_for
+from gnuradio.aperture.plan.plan import FIELDS, NAMED_FIELDS, fields_for
 from gnuradio.aperture.plan.reference import reference
 from gnuradio.aperture.plan.schema import json_schema
 from gnuradio.aperture.plan.yaml_plans import load_plan
@@ -27,7 +27,10 @@ class TestPlans(unittest.TestCase):
         """The manual has all fields, as the sections say; otherwise: tools/update-plans."""
         page = (DOCS / "reference/plans.md").read_text(encoding="utf-8")
         self.assertEqual(page, reference())
-        for field in (*FIELDS.values(), *HOST_FIELDS.values()):
+        for field in (
+            *FIELDS.values(),
+            *(field for fields in NAMED_FIELDS.values() for field in fields.values()),
+        ):
             section = page.split(f"\n## {field.section}\n")[1].split("\n## ")[0]
             rows = re.findall(rf"^\| `{field.key}` \|.*$", section, re.MULTILINE)
             self.assertGreaterEqual(len(rows), 1, field.name)

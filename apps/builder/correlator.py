@@ -44,6 +44,21 @@ def history(program, plan, sizes, flagging, note="", gains=None):
     return ", ".join([*texts, *([note] if note else [])])
 
 
+def make_sink(plan, field, **parameters):
+    """The uvh5_sink of a plan, whose file a field of it names; parameters: beside the plan's."""
+    with plan.giving(filename=field, compression="outputs.compression"):
+        return silent(
+            uvh5_sink,
+            overwrite=plan.outputs.overwrite,
+            tracked=plan.tracking.direction,
+            compression=plan.outputs.compression,
+            calibration=plan.calibration.file or "",
+            calibrate=CALIBRATE[plan.calibration.by],
+            scale=plan.calibration.scale,
+            **parameters,
+        )
+
+
 class Correlator(Part):
     """
     xengine -> uvh5_sink, and a `snapshot` that takes some of the frames, for the statistics of the
@@ -103,25 +118,19 @@ class Correlator(Part):
             device=devices[0],
             rate=frames_a_second(counts[0], signals.inputs, sizes.spectra_per_frame),
         )
-        with plan.giving(filename="outputs.file", compression="outputs.compression"):
-            self.sink = silent(
-                uvh5_sink,
-                filename=plan.outputs.file,
-                array=signals.description,
-                channels=sizes.channels,
-                overwrite=plan.outputs.overwrite,
-                history=history(*self._history),
-                tracked=plan.tracking.direction,
-                phase_centers=plan.tracking.centers or None,
-                compression=plan.outputs.compression,
-                statistics=self.tap,
-                statistics_type=plan.engines.format,
-                statistics_channels=counts[0],
-                calibration=plan.calibration.file or "",
-                calibrate=CALIBRATE[plan.calibration.by],
-                scale=plan.calibration.scale,
-                counts=bool(flagging),
-            )
+        self.sink = make_sink(
+            plan,
+            "outputs.file",
+            filename=plan.outputs.file,
+            array=signals.description,
+            channels=sizes.channels,
+            history=history(*self._history),
+            phase_centers=plan.tracking.centers or None,
+            statistics=self.tap,
+            statistics_type=plan.engines.format,
+            statistics_channels=counts[0],
+            counts=bool(flagging),
+        )
         for block in (*self.engines, *self.exchanges):
             block.set_log_level("warning")
         self.blocks = {

@@ -35,6 +35,7 @@ from .front_end import FrontEnd, tracked_delay
 from .input import keep_what_is_read, length_of, open_input
 from .levels import fill_gains, measure_gains, samples_for_gains
 from .part_graph import PartGraph
+from .products import FastProduct
 from .recorded_channels import check_recorded
 from .resume import Resumption
 from .sizes import choose_sizes
@@ -90,6 +91,11 @@ def sizes_of(plan, signals, weights_hold=math.inf):
             power_integration=plan.beams.integration,
             multiple=frame_multiple(plan),
             weights_hold=weights_hold,
+            shorter=[
+                (f"products.{name}.integration", product.integration)
+                for name, product in plan.products.items()
+                if product.fast
+            ],
         )
         recorded = bool(signals.channels)
         return replace(sizes, recorded=recorded, spacing=signals.channel_width)
@@ -193,6 +199,8 @@ class Flowgraph(PartGraph):
         None where one host has the whole correlator.
     correlator, beams, sender, voltages, ring : Part
         What stands behind the frames; None where the plan has none.
+    products : list of Part
+        More products of the correlation.
     gains : array
         Of the inputs; None before they are known, and of fc32.
     warnings : list of str
@@ -221,6 +229,7 @@ class Flowgraph(PartGraph):
         if plan.outputs.resume:
             signals = self._resume(plan, signals, sky.beams)
         self.split = self.correlator = self.beams = None
+        self.products = []
         self.sender = self.voltages = self.ring = None
         role, written = plan.network.role, program or plan.program
         if role != "fx":
@@ -247,6 +256,10 @@ class Flowgraph(PartGraph):
             self.sender = Sender(plan, signals, self.split)
         elif plan.outputs.file is not None:
             self.correlator = Correlator(plan, signals, self.sizes, flagging, written, note)
+            self.products = [
+                FastProduct(plan, signals, self.sizes, flagging, written, note, name)
+                for name, product in plan.products.items()
+            ]
             if self.resumed:
                 self.correlator.sink.go_on(self.resumed.kept, self.resumed.passed_over)
         if sky.beams:
@@ -298,7 +311,14 @@ class Flowgraph(PartGraph):
     @property
     def parts(self):
         """All that stands behind the frames; the first one that counts says how far it is."""
-        found = (self.correlator, self.beams, self.sender, self.voltages, self.ring)
+        found = (
+            self.correlator,
+            *self.products,
+            self.beams,
+            self.sender,
+            self.voltages,
+            self.ring,
+        )
         return [part for part in found if part]
 
     # ---- levels

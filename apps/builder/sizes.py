@@ -13,7 +13,7 @@ from fractions import Fraction
 from ..parameters.errors import ParameterError
 from ..plan.beam_sections import DEFAULT_INTEGRATION as DEFAULT_POWER_INTEGRATION
 from ..plan.signal_sections import DEFAULT_INTEGRATION
-from .frames import Frames, Wanted, choose_frames
+from .frames import TOLERANCE, Frames, Wanted, choose_frames
 
 MIN_FRAME = 1_000_000  # bytes: below, the cost of a call shows
 SHORT_FRAME = 2e-3  # s: the calls for frames that last longer cost a hundredth of it
@@ -57,6 +57,13 @@ class Sizes:
             self.length != self.hop
         )
         return f"{self.taps} taps, {window}{oversampled}"
+
+    def frames_of(self, field, seconds):
+        """Frames in an integration of so many seconds, which a field asks for; ParameterError:
+        it cannot be had."""
+        rate = self.sample_rate, self.hop
+        wanted = Wanted(field, seconds, None, rate, self.spectra)
+        return whole_frames(self.spectra_per_frame, wanted) // self.spectra_per_frame
 
     def span(self, spectra):
         """Samples of each input that give so many spectra."""
@@ -209,6 +216,7 @@ def choose_sizes(
     power_integration=None,
     multiple=1,
     weights_hold=math.inf,
+    shorter=(),
 ):
     """
     Chooses what was not given, and rounds what was.
@@ -242,6 +250,9 @@ def choose_sizes(
         Factor of the spectra in a frame.
     weights_hold : float
         Seconds, of which a frame lasts a quarter at most if that can be.
+    shorter : list of (str, float)
+        Integrations of products, fields and seconds: frames fit the shortest, and others are
+        multiples of them.
 
     Returns
     -------
@@ -274,7 +285,13 @@ def choose_sizes(
     frames = Frames(
         size, cheap, multiple, most_spectra(weights_hold, step, cheap), spectra_per_frame
     )
-    times, whole, part = choose_frames(frames, visibilities, powers, spectra)
+    least = min(shorter, key=lambda each: each[1], default=None)
+    if visibilities is None or least is None or least[1] >= visibilities.seconds:
+        least = None
+    shortest = visibilities if least is None else Wanted(*least, None, rate, spectra)
+    times, whole, part = choose_frames(frames, shortest, powers, spectra)
+    if least is not None:
+        whole = whole_frames(times, visibilities)
     if duration is not None:
         spectra = whole_integrations(spectra, duration, visibilities, whole, part)
     sizes = Sizes(channels, taps, length, hop, sample_rate, spectra, times, whole, part)
@@ -295,6 +312,19 @@ def choose_sizes(
             f"of {asked:.6g} s: {part} spectra"
         )
     return replace(sizes, notes=tuple(notes))
+
+
+def whole_frames(times, wanted):
+    """Spectra of the whole number of frames, of so many spectra each, that is nearest to a Wanted;
+    ParameterError where it is not near."""
+    found = max(1, round(wanted.spectra / times)) * times
+    if wanted.refused(found):
+        raise ParameterError(
+            wanted.field,
+            f"cannot be had within {100 * TOLERANCE:g} % beside a shorter one, of frames of "
+            f"{times} spectra: {wanted.length(found):.9g} s can",
+        )
+    return int(found)
 
 
 def whole_integrations(spectra, duration, visibilities, whole, part):

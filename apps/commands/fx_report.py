@@ -37,6 +37,14 @@ def tracking_text(graph):
     )
 
 
+def product_lines(graph):
+    """Returns a line about each of the products beside the correlation of all inputs."""
+    return [
+        f"{part.name}: integrations of {seconds_text(part.length)}, {part.about()}"
+        for part in graph.products
+    ]
+
+
 def start_lines(graph):
     """Returns the lines that are said before anything is correlated."""
     plan, sizes, split = graph.plan, graph.sizes, graph.split
@@ -63,6 +71,7 @@ def start_lines(graph):
     return [
         input_text(graph),
         f"{sizes.channels} channels of {width}, {integrations}",
+        *product_lines(graph),
         *([tracking_text(graph)] if graph.front.tracker else []),
         *notes,
     ]
@@ -171,7 +180,13 @@ def summary(graph, run):
     if graph.voltages:
         rows.append(voltages_row(graph.voltages.sink))
     rows += [
-        ("file", f"{path}, {with_prefix(os.path.getsize(path), 'B')}") for path in sink.files()
+        (part.name, f"{part.sink.integrations()} of {seconds_text(part.length)}, {part.about()}")
+        for part in graph.products
+    ]
+    rows += [
+        ("file", f"{path}, {with_prefix(os.path.getsize(path), 'B')}")
+        for written in (sink, *(part.sink for part in graph.products))
+        for path in written.files()
     ]
     lines = [table(rows)]
     if len(description.inputs) > 1:

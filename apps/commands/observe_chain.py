@@ -15,7 +15,7 @@ from ..builder.flowgraph import Flowgraph
 from ..builder.units import seconds_text, with_prefix
 from ..plan.fields import OBSERVE
 from ..streams.python_block import printable
-from .fx_report import start_lines, tracking_text
+from .fx_report import product_lines, start_lines, tracking_text
 from .tables import gain_text
 from .terminal import warn
 
@@ -57,6 +57,7 @@ def describe(graph):
         f"{sizes.channels} channels of {width}"
         + (f", integrations of {seconds_text(sizes.integration)}" if sizes.visibilities else ""),
     ]
+    lines += product_lines(graph)
     if graph.front.tracker:
         lines.append(tracking_text(graph))
     if beams:

@@ -9,7 +9,7 @@ starts."""
 from ..inputs.input_format import InputError
 from ..parameters.errors import ParameterError
 from ..plan.fields import OBSERVE
-from ..plan.plan import fields_for
+from ..plan.plan import NAMED, fields_for
 from ..plan.schema import json_schema
 from ..plan.yaml_plans import load_plan
 from .running import error_text
@@ -65,7 +65,7 @@ class Configuration:
         found = [
             field.name
             for section, fields in fields_for(PROGRAM).items()
-            if section != "hosts"
+            if section not in NAMED
             for field in fields.values()
             if parameter in (field.key, *OTHER_NAMES.get(field.name, ()))
         ]

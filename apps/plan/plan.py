@@ -25,6 +25,7 @@ from ..monitoring.section import Section as Monitoring
 from ..parameters.errors import ParameterError
 from .beam_sections import Beams, Fold, Powers, Ring, Search, Voltages
 from .fields import BEAMS, FX, OBSERVE, SEARCH, fields_in
+from .product_sections import Product, check_products
 from .service_sections import HOST_PLACES, Host, Network, Service, values_of_host
 from .signal_sections import (
     Array,
@@ -53,12 +54,13 @@ class Source:
     """
     The source of a plan's values.
 
-    options: names of the fields that options gave; keys: name of a field -> field as it was
-    written, of those that a file gave; reader: YamlReader of the file, or None; tree: the file as
-    written, section -> key -> text.
+    options: names of the fields that options gave; products: name of one -> option that made it;
+    keys: name of a field -> field as it was written, of those that a file gave; reader: YamlReader
+    of the file, or None; tree: the file as written, section -> key -> text.
     """
 
     options: frozenset = frozenset()
+    products: dict = field(default_factory=dict)
     keys: dict = field(default_factory=dict)
     reader: object = None
     tree: dict = field(default_factory=dict)
@@ -117,6 +119,13 @@ class Plan:
         SEARCH,
         search="whether files that are there are replaced",
     )
+    products: dict = section(
+        "more products of the correlation, each by its name: visibilities of some inputs, with an "
+        "integration and a file of their own",
+        dict,
+        FX,
+        OBSERVE,
+    )
     device: Device = section("device on which it is computed", Device, FX, BEAMS, OBSERVE, SEARCH)
     flagging: Flagging = section("interference that is found and left out", Flagging, FX, OBSERVE)
     tracking: Tracking = section(
@@ -147,9 +156,13 @@ class Plan:
     # ---- values
 
     def value(self, name):
-        """The value of a field, section.key."""
-        section, key = name.split(".")
-        return getattr(getattr(self, section), key, None)
+        """The value of a field, section.key, or of one of several by names, section.name.key."""
+        section, key = name.split(".", 1)
+        found = getattr(self, section)
+        if section in NAMED:
+            entry, _, key = key.partition(".")
+            found = found.get(entry)
+        return getattr(found, key, None)
 
     def replaced(self, values, **more):
         """A plan with other values, {section.key: value}, and what else of the plan is another."""
@@ -195,7 +208,12 @@ class Plan:
     # ---- errors
 
     def naming(self, name):
-        """A field as the user calls it: its option, or section.key."""
+        """A field as the user calls it: its option, or section.key. A product that an option made
+        is called by it."""
+        section, _, key = name.partition(".")
+        product, _, key = key.partition(".")
+        if section == "products" and product in self.source.products:
+            return f"{self.source.products[product]}{':' * bool(key)} {key}".strip()
         return self._option(name) or self.source.keys.get(name, name)
 
     def _option(self, name):
@@ -217,7 +235,7 @@ class Plan:
             value = self.value(name)
             shown = f"{value:g}" if isinstance(value, float) else str(value)
         reader = self.source.reader
-        if self._option(name) or reader is None:
+        if self._option(name) or called.startswith("-") or reader is None:
             return PlanError(name, f"{called} {shown}" if shown else called, problem)
         return PlanError(
             name,
@@ -254,6 +272,7 @@ class Plan:
         for name in needed_by(self.program):
             if self.value(name) is None:
                 raise self.error(name, "is missing")
+        check_products(self)
         for name in SECTIONS:
             rules = getattr(getattr(self, name), "check", None)
             if rules is not None and name != "monitoring":
@@ -271,8 +290,10 @@ SECTIONS = {
     for entry in dataclasses.fields(Plan)
     if dataclasses.is_dataclass(entry.type) and entry.metadata
 }
-#: key -> Field of a host
-HOST_FIELDS = fields_in("hosts", Host)
+#: section with several of a kind, by their names -> their class
+NAMED = {"hosts": Host, "products": Product}
+#: the same -> key -> Field
+NAMED_FIELDS = {name: fields_in(name, kind) for name, kind in NAMED.items()}
 #: section.key -> Field
 FIELDS = {
     found.name: found for name, kind in SECTIONS.items() for found in fields_in(name, kind).values()
@@ -288,12 +309,13 @@ def about_section(name, program=None):
 
 @functools.cache
 def fields_for(program):
-    """{section: {key: Field}} of a program, in the order of a plan; `hosts` has those of a host."""
+    """{section: {key: Field}} of a program, in the order of a plan; those
+    with several of a kind (NAMED) have its fields."""
     found = {}
     for entry in dataclasses.fields(Plan):
         if program not in entry.metadata.get("programs", ()):
             continue
-        keys = HOST_FIELDS if entry.name == "hosts" else fields_in(entry.name, SECTIONS[entry.name])
+        keys = NAMED_FIELDS.get(entry.name) or fields_in(entry.name, SECTIONS[entry.name])
         found[entry.name] = {
             key: each
             for key, each in keys.items()

@@ -14,7 +14,8 @@ from ..arguments.command_parser import CommandParser
 from ..inputs.registry import kinds, kinds_text, options_text
 from ..parameters.errors import ParameterError
 from .fields import FX, NEVER, OF_SAMPLES
-from .plan import Plan, about_section, fields_for, needed_by
+from .plan import NAMED, Plan, about_section, fields_for, needed_by
+from .product_sections import SHORTHANDS, read_shorthand
 from .yaml_plans import load_plan, plan_text
 
 INPUTS = f"Inputs (--help-input KIND has their options):\n{kinds_text()}\n\n"
@@ -44,6 +45,18 @@ class _HelpInput(argparse.Action):
         parser.exit()
 
 
+def product_reader(shorthand):
+    """Returns the type, as argparse has it, of an option that makes a product."""
+
+    def read(text):
+        try:
+            return read_shorthand(shorthand, text)
+        except ValueError as error:
+            raise argparse.ArgumentTypeError(str(error)) from None
+
+    return read
+
+
 class PlanParser(CommandParser):
     """
     The command line of a program, with an option for each field of a plan that has one.
@@ -59,7 +72,7 @@ class PlanParser(CommandParser):
             epilog=(INPUTS if program in OF_SAMPLES else "") + EPILOG,
             formatter_class=HelpFormatter,
         )
-        self._actions_of = {}
+        self._actions_of, self._products = {}, {}
         self.add_argument(
             "--plan",
             metavar="FILE.yml",
@@ -72,7 +85,7 @@ class PlanParser(CommandParser):
         )
         for section, fields in fields_for(program).items():
             group = self.add_argument_group(section, about_section(section, program))
-            for field in fields.values():
+            for field in () if section in NAMED else fields.values():
                 if field.place.options:
                     self._actions_of[field.name] = field.added_to(group)
             if section == "input" and program in OF_SAMPLES:
@@ -85,6 +98,15 @@ class PlanParser(CommandParser):
                     default=argparse.SUPPRESS,
                     help="show the options of inputs of a kind, and exit",
                 )
+            if section == "products":
+                for option, shorthand in SHORTHANDS.items():
+                    self._products[option] = group.add_argument(
+                        option,
+                        metavar=shorthand.metavar,
+                        help=shorthand.help,
+                        dest=f"products.{shorthand.name}",
+                        type=product_reader(shorthand),
+                    )
             if section == "hosts":
                 group.add_argument(
                     "--host",
@@ -115,8 +137,22 @@ class PlanParser(CommandParser):
             for name in self._actions_of
             if getattr(found, name) is not NEVER
         }
-        source = dataclasses.replace(plan.source, options=frozenset(values))
-        plan = plan.replaced(values, source=source, host=getattr(found, "host", None))
+        made = {
+            action.dest.partition(".")[2]: (option, getattr(found, action.dest))
+            for option, action in self._products.items()
+            if getattr(found, action.dest) is not None
+        }
+        source = dataclasses.replace(
+            plan.source,
+            options=frozenset(values),
+            products={name: option for name, (option, _) in made.items()},
+        )
+        plan = plan.replaced(
+            values,
+            source=source,
+            host=getattr(found, "host", None),
+            products=plan.products | {name: product for name, (_, product) in made.items()},
+        )
         missing = plan.program == FX and plan.outputs.file is None
         if missing and plan.network.role != "f" and plan.host is None:
             self.error("the following arguments are required: -o/--output")

@@ -9,15 +9,15 @@ line and field."""
 
 import contextlib
 import io
+import itertools
 
 from gnuradio import gr_unittest
 
 from gnuradio.aperture.parameters.errors import ParameterError
 from gnuradio.aperture.plan.fields import BEAMS, FX, OBSERVE, SEARCH
-from gnuradio.aperture.plan.plan import FIELDS, HOST_FIELDS, SECTIONS, Plan, fields_for
+from gnuradio.aperture.plan.plan import FIELDS, NAMED, NAMED_FIELDS, SECTIONS, Plan, fields_for
 from gnuradio.aperture.plan.plan_parser import PlanParser
 from gnuradio.aperture.plan.schema import json_schema
-from gnuradio.aperture.plan.service_sections import Host
 from gnuradio.aperture.plan.texts import Part
 from gnuradio.aperture.plan.yaml_plans import FORMER, load_plan, plan_text
 from gnuradio.aperture.testing.folders import InFolder
@@ -74,15 +74,19 @@ def filled(program):
     values = {
         field.name: field.read(text_of(field))
         for section, fields in fields_for(program).items()
-        if section != "hosts"
+        if section not in NAMED
         for field in fields.values()
     }
-    hosts = {}
-    if "hosts" in fields_for(program):
-        hosts = {
-            "a: b": Host(**{key: field.read(text_of(field)) for key, field in HOST_FIELDS.items()})
+    named = {
+        section: {
+            "a: b": NAMED[section](
+                **{key: field.read(text_of(field)) for key, field in fields.items()}
+            )
         }
-    return Plan(program=program).replaced(values, hosts=hosts), values
+        for section, fields in NAMED_FIELDS.items()
+        if section in fields_for(program)
+    }
+    return Plan(program=program).replaced(values, **named), values
 
 
 class qa_plan_fields(InFolder, gr_unittest.TestCase):
@@ -101,12 +105,13 @@ class qa_plan_fields(InFolder, gr_unittest.TestCase):
             field.name
             for program in PROGRAMS
             for section, fields in fields_for(program).items()
-            if section != "hosts"
+            if section not in NAMED
             for field in fields.values()
         }
         self.assertEqual(offered, set(FIELDS))
         self.assertGreater(len(FIELDS), 80)
-        for name, field in [*FIELDS.items(), *HOST_FIELDS.items()]:
+        named = (fields.items() for fields in NAMED_FIELDS.values())
+        for name, field in itertools.chain(FIELDS.items(), *named):
             self.assertTrue(field.about.meaning, name)
 
     def test_round_trip(self):
@@ -154,7 +159,7 @@ class qa_plan_fields(InFolder, gr_unittest.TestCase):
             properties = json_schema(program, "")["properties"]
             self.assertEqual(list(properties), list(fields_for(program)))
             for section, fields in fields_for(program).items():
-                if section == "hosts":
+                if section in NAMED:
                     self.assertEqual(
                         list(fields),
                         list(properties[section]["additionalProperties"]["properties"]),
@@ -187,9 +192,9 @@ class qa_plan_fields(InFolder, gr_unittest.TestCase):
 
     def test_errors(self):
         """Each field of each section refuses what is no value, with file, line and field."""
-        for section, kind in {**SECTIONS, "hosts": Host}.items():
-            host = "  f0:\n" if section == "hosts" else ""
-            prefix = "hosts.f0" if host else section
+        for section, kind in {**SECTIONS, **NAMED}.items():
+            host = "  f0:\n" if section in NAMED else ""
+            prefix = f"{section}.f0" if host else section
             for key in kind.__dataclass_fields__:
                 program = next(
                     (p for p in PROGRAMS if key in fields_for(p).get(section, ())), OBSERVE

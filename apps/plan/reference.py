@@ -8,7 +8,7 @@
 import dataclasses
 
 from .fields import PROGRAMS, fields_in, written
-from .plan import HOST_FIELDS, Plan, about_section, fields_for
+from .plan import NAMED_FIELDS, Plan, about_section, fields_for
 from .texts import Search as Terms
 from .yaml_plans import FORMER
 
@@ -33,7 +33,7 @@ def reference():
         fields = {}
         for program in programs:
             fields |= fields_for(program)[entry.name]
-        order = HOST_FIELDS if entry.name == "hosts" else entry.type.__dataclass_fields__
+        order = NAMED_FIELDS.get(entry.name) or entry.type.__dataclass_fields__
         about = about_section(entry.name)
         sections += [
             f"\n## {entry.name}\n",

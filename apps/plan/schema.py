@@ -5,7 +5,7 @@
 #
 """A JSON schema of plans, with which editors complete them."""
 
-from .plan import about_section, fields_for, needed_by
+from .plan import NAMED, about_section, fields_for, needed_by
 
 DRAFT = "http://json-schema.org/draft-07/schema#"
 
@@ -22,7 +22,7 @@ def json_schema(program, title):
             "additionalProperties": False,
             "properties": {key: field.schema() for key, field in fields.items()},
         }
-        section = {"type": "object", "additionalProperties": keys} if name == "hosts" else keys
+        section = {"type": "object", "additionalProperties": keys} if name in NAMED else keys
         sections[name] = section | {"description": about_section(name)}
         if name in needed:
             sections[name]["required"] = needed[name]

@@ -11,8 +11,7 @@ from ..parameters.errors import ParameterError
 from ..parameters.rules import check_line, check_mapping, refuse
 from ..parameters.yaml_reader import YamlReader
 from .fields import BEAMS, written
-from .plan import HOST_FIELDS, SECTIONS, Plan, Source, fields_for
-from .service_sections import Host
+from .plan import NAMED, NAMED_FIELDS, SECTIONS, Plan, Source, fields_for
 
 #: program -> key as it was written once, and may be -> field that it is: aperture_beams had no
 #: section `beams`
@@ -60,8 +59,8 @@ class PlanReader(YamlReader):
         check_mapping("", tree, dict.fromkeys([*offered, *former]))
         values, keys, more = {}, {}, {}
         for section, entries in tree.items():
-            if section == "hosts":
-                more[section] = self._hosts(entries)
+            if section in NAMED:
+                more[section] = self._named(section, entries)
                 continue
             check_mapping(section, entries, [*offered.get(section, ()), *former.get(section, ())])
             if section == "monitoring":
@@ -76,16 +75,17 @@ class PlanReader(YamlReader):
         source = Source(keys=keys, reader=self, tree=tree)
         return Plan(program=self._program, source=source, **more).replaced(values)
 
-    def _hosts(self, names):
-        """{name: Host} of the section."""
+    def _named(self, section, names):
+        """{name: Host or Product} of a section of several."""
+        fields = NAMED_FIELDS[section]
         if not isinstance(names, dict):
-            refuse("hosts", names, "a mapping of names")
+            refuse(section, names, "a mapping of names")
         found = {}
         for name, entries in names.items():
-            check_mapping(f"hosts.{name}", entries, HOST_FIELDS)
-            found[str(name)] = Host(
+            check_mapping(f"{section}.{name}", entries, fields)
+            found[str(name)] = NAMED[section](
                 **{
-                    key: self._value(f"hosts.{name}.{key}", HOST_FIELDS[key], text)
+                    key: self._value(f"{section}.{name}.{key}", fields[key], text)
                     for key, text in entries.items()
                 }
             )
@@ -136,10 +136,10 @@ def plan_text(plan):
     lines = []
     for section, fields in fields_for(plan.program).items():
         found = getattr(plan, section)
-        if section == "hosts":
+        if section in NAMED:
             entries = [
-                f"  {written(name)}: {{{', '.join(_entries(fields, host))}}}"
-                for name, host in found.items()
+                f"  {written(name)}: {{{', '.join(_entries(fields, one))}}}"
+                for name, one in found.items()
             ]
         else:
             entries = [f"  {entry}" for entry in _entries(fields, found)] if found else []
