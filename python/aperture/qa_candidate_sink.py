@@ -180,7 +180,7 @@ class qa_candidate_sink(InFolder, gr_unittest.TestCase):
             self.assertEqual(sink.nitems_read(0), 4072)
             now[0] += MODULE.LONGEST_WAIT + 1
             comes_true(lambda: sink.nitems_read(0) >= 8999)
-            # the last item may not have come to the block yet, and then waits on a clock that stands
+            # the last item may not have come to the block, and then waits on a clock that stands
             MODULE.PATIENCE = 0
         self.assertIsNone(sink.error())
 
