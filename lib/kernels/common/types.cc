@@ -120,7 +120,7 @@ int item_size(const std::string& item,
         if (&extent != extents.begin())
             multiply(rest, count);
     }
-    const int64_t most = limit / rest; // of the first, with the others as they are
+    const int64_t most = limit / rest; // the largest first extent that fits
     require(bytes <= limit,
             item,
             product + std::to_string(element) + " bytes",
