@@ -159,10 +159,10 @@ public:
         expected.ports.resize(all.antennas);
         for (size_t i = 0; i < whole.size(); i += 2) {
             const size_t input = i / 2 / all.channels % all.inputs;
-            expected.clamped[input] += whole[i + 1] == -128;
+            expected.clamped[input] += int8_t(whole[i + 1]) == -128;
             auto& port = expected.ports[input / 2];
             port.push_back(whole[i]);
-            port.push_back(char(std::min(127, -int(whole[i + 1]))));
+            port.push_back(char(std::min(127, -int8_t(whole[i + 1]))));
         }
         CPPUNIT_ASSERT(expected.clamped[3] > 0);
         for (const int threads : threads_tried)

@@ -89,7 +89,10 @@ public:
                         in[2 * j + 1] = im;
                 }
                 CPPUNIT_ASSERT(measured_fft::aligned(out.get()));
+#ifdef __x86_64__
+                // on ARM, FFTW takes memory as it is
                 CPPUNIT_ASSERT(!measured_fft::aligned(out.get() + 1));
+#endif
                 fft.execute(in.get(), out.get());
                 for (int k = 0; k < (real ? points / 2 + 1 : points); k++) {
                     std::complex<double> sum = 0;
@@ -107,16 +110,16 @@ public:
     {
         const auto file = wisdom_file::of_this_computer();
         fftwf_forget_wisdom();
-        CPPUNIT_ASSERT(!knows(154));
-        measured_fft::of(154, false);
+        CPPUNIT_ASSERT(!knows(9));
+        measured_fft::of(9, false);
         CPPUNIT_ASSERT(fs::exists(file.path()));
         fftwf_forget_wisdom();
         // plans that another process has written meanwhile stay
-        measured_fft::of(156, false);
+        measured_fft::of(10, false);
         fftwf_forget_wisdom();
-        CPPUNIT_ASSERT(!knows(154) && !knows(156));
+        CPPUNIT_ASSERT(!knows(9) && !knows(10));
         CPPUNIT_ASSERT(file.load());
-        CPPUNIT_ASSERT(knows(154) && knows(156));
+        CPPUNIT_ASSERT(knows(9) && knows(10));
         // nothing else lies beside it
         CPPUNIT_ASSERT_EQUAL(
             ptrdiff_t(1),
@@ -126,7 +129,7 @@ public:
     void damaged_files_are_replaced()
     {
         const wisdom_file file(d_folder + "/deep/er/wisdom");
-        measured_fft::of(158, false);
+        measured_fft::of(12, false);
         CPPUNIT_ASSERT(file.save());
         const std::string good = content(file.path());
         CPPUNIT_ASSERT(!good.empty());
@@ -143,13 +146,13 @@ public:
             fftwf_forget_wisdom();
             // FFTW may do without the last line break
             CPPUNIT_ASSERT(!file.load() || text.size() + 2 >= good.size());
-            CPPUNIT_ASSERT(text.size() + 2 >= good.size() || !knows(158));
+            CPPUNIT_ASSERT(text.size() + 2 >= good.size() || !knows(12));
         }
         write(file.path(), "damaged");
-        measured_fft::of(162, false);
+        measured_fft::of(14, false);
         CPPUNIT_ASSERT(file.save());
         fftwf_forget_wisdom();
-        CPPUNIT_ASSERT(file.load() && knows(162));
+        CPPUNIT_ASSERT(file.load() && knows(14));
     }
 
     void no_file_is_no_harm()
@@ -166,7 +169,7 @@ public:
         CPPUNIT_ASSERT_EQUAL(ptrdiff_t(3),
                              std::distance(fs::directory_iterator(d_folder), {}));
         setenv("XDG_CACHE_HOME", "/proc/nowhere", 1);
-        measured_fft::of(166, false);
+        measured_fft::of(15, false);
     }
 
     void the_place_of_the_file()

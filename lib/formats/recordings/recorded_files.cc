@@ -88,8 +88,8 @@ public:
                 return there;
             if (there < 0 && errno == EAGAIN)
                 waited = true;
-            else if (there < 0 && errno == EOPNOTSUPP)
-                d_can_wait = false; // files in memory cannot
+            else if (there < 0 && (errno == EOPNOTSUPP || errno == ENOSYS))
+                d_can_wait = false; // files in memory cannot, nor can old systems say it
         }
         for (;;) {
             const ssize_t got = pread(d_number, out, bytes, offset);

@@ -90,10 +90,18 @@ struct reals {
 
 bool always() { return true; }
 
+// Sums, voltages and weights lie in registers: there are 32 on ARM, and 16 elsewhere.
+#ifdef __aarch64__
+constexpr int beams = 4, vectors = 2;
+#else
+constexpr int beams = 2, vectors = 1;
+#endif
+
 } // namespace
 
-const beam_kernels generic_beams = {
-    "generic", always, make_beam_kernel<integers, 2, 1>(), make_beam_kernel<reals, 2, 1>()
-};
+const beam_kernels generic_beams = { "generic",
+                                     always,
+                                     make_beam_kernel<integers, beams, vectors>(),
+                                     make_beam_kernel<reals, beams, vectors>() };
 
 } // namespace gr::aperture::kernels::host

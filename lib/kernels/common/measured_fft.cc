@@ -30,6 +30,15 @@ plan_ptr plan(int points, bool real, unsigned flags)
                                              flags));
 }
 
+//! Seconds for a plan. FFTW has a fast clock on x86. Debian's for ARM has none: it would
+//! measure for half a minute, and what it has not measured by then it estimates; plans
+//! that it estimates are not kept.
+#if defined(__x86_64__)
+constexpr double longest_planning = FFTW_NO_TIMELIMIT;
+#else
+constexpr double longest_planning = 2;
+#endif
+
 } // namespace
 
 measured_fft::measured_fft(int points, bool real)
@@ -37,7 +46,9 @@ measured_fft::measured_fft(int points, bool real)
 {
     if (d_plan)
         return;
+    fftwf_set_timelimit(longest_planning);
     d_plan = plan(points, real, FFTW_MEASURE);
+    fftwf_set_timelimit(FFTW_NO_TIMELIMIT);
     if (!d_plan)
         throw std::runtime_error("FFTW has no plan for " + std::to_string(points) +
                                  " points");
