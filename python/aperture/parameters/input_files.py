@@ -7,13 +7,17 @@
 Places of input files: in the working folder, or beside the flowgraph.
 
 GNU Radio Companion starts a flowgraph in the folder of its .grc; a shell starts it wherever the
-user is. A relative name in a flowgraph means the same file in both cases.
+user is. A relative name in a flowgraph means the same file in both cases. Where it may not write
+into that folder, as that of the installed examples, it writes and starts the flowgraph
+in the folder of temporary files instead, and what an example reads stays beside its .grc.
 """
 
 import errno
 import functools
 import os
+import pathlib
 import sys
+import tempfile
 
 COMPARED = 1 << 20  # bytes, from the start of two files of one length: noise differs at once
 
@@ -25,7 +29,8 @@ def find_file(name):
     That is the name itself where it is absolute, or there in the working folder; else that of a
     file beside the script that runs (the flowgraph as GNU Radio Companion has written it; the
     programs of gr-aperture, whose names do not end in .py, have no files beside them). Where both
-    are there and differ, a warning names the one that is taken, the first.
+    are there and differ, a warning names the one that is taken, the first. A script in the folder
+    of temporary files may be an installed example: then their folders are looked through, too.
 
     name: str, bytes or path, with ~ for the user's home; outputs need none of this: they go to the
     working folder. Raises FileNotFoundError that names both folders.
@@ -43,12 +48,16 @@ def look_for(name):
     folder = _folder_of_script()
     if not name or os.path.isabs(name) or folder is None:
         return name
-    beside = os.path.join(os.fsencode(folder) if isinstance(name, bytes) else folder, name)
+    folders = [folder, *(_example_folders() if _is_temporary(folder) else ())]
+    beside, *examples = (
+        os.path.join(os.fsencode(each) if isinstance(name, bytes) else each, name)
+        for each in folders
+    )
     if _is_there(name):
         if os.path.isfile(name) and os.path.isfile(beside) and not _equal(name, beside):
             _warn(os.path.abspath(name), beside)
         return name
-    return beside if _is_there(beside) else None
+    return next(filter(_is_there, [beside, *examples]), None)
 
 
 def looked_in(name):
@@ -56,15 +65,33 @@ def looked_in(name):
     folder, started = _folder_of_script(), os.getcwd()
     if folder is None or os.path.isabs(os.path.expanduser(os.fspath(name))):
         return ""
+    examples = ", or beside the installed examples" if _is_temporary(folder) else ""
     if _same(started, folder):
-        return f" in {folder}"
-    return f" in {started}, where the flowgraph was started, or in {folder}, where it is"
+        return f" in {folder}{examples}"
+    return f" in {started}, where the flowgraph was started, or in {folder}, where it is{examples}"
 
 
 def _folder_of_script():
     """The folder of the script that runs, None where there is none: in a shell of Python."""
     script = getattr(sys.modules.get("__main__"), "__file__", None)
     return os.path.dirname(os.path.abspath(script)) if script and script.endswith(".py") else None
+
+
+def _is_temporary(folder):
+    """Returns whether a flowgraph in this folder may have its .grc elsewhere."""
+    return _same(folder, tempfile.gettempdir())
+
+
+@functools.cache
+def _example_folders(package=__file__):
+    """The folders of the examples that are installed under the same prefix as this package."""
+    for prefix in pathlib.Path(package).resolve().parents:
+        examples = prefix / "share/gnuradio/examples/gr-aperture"
+        if examples.is_dir():
+            return [str(path) for path in sorted(examples.rglob("*")) if path.is_dir()] + [
+                str(examples)
+            ]
+    return []
 
 
 def _is_there(name):

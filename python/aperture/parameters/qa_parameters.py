@@ -213,6 +213,30 @@ class qa_parameters(gr_unittest.TestCase):
             self.started(working, script / "aperture_fx")
             self.assertEqual(find("b"), "b")
 
+    def test_input_files_of_examples(self):
+        """GNU Radio Companion starts installed examples in the folder of temporary files: what they
+        read is found beside their .grc, and nothing of it by flowgraphs elsewhere."""
+        working, prefix = self.folders()
+        lab = prefix / "share/gnuradio/examples/gr-aperture/lab"
+        lab.mkdir(parents=True)
+        (lab / "sun.yml").write_text("one")
+        package = prefix / "lib/python3/dist-packages/gnuradio/aperture/parameters/input_files.py"
+        folders = input_files._example_folders(package)
+        self.assertEqual(folders, [str(lab), str(lab.parent)])
+        self.assertEqual(input_files._example_folders(working / "input_files.py"), [])
+        self.started(working, working / "flowgraph.py")
+        find = input_files.find_file
+        with mock.patch.object(input_files, "_example_folders", lambda: folders):
+            with self.assertRaisesRegex(FileNotFoundError, f" in {working}: "):
+                find("sun.yml")
+            with mock.patch.object(tempfile, "tempdir", str(working)):
+                self.assertEqual(find("sun.yml"), str(lab / "sun.yml"))
+                self.assertEqual(find(b"sun.yml"), os.fsencode(lab / "sun.yml"))
+                with self.assertRaisesRegex(FileNotFoundError, "beside the installed examples"):
+                    find("moon.yml")
+                (working / "sun.yml").write_text("two")
+                self.assertEqual(find("sun.yml"), "sun.yml")
+
     def test_readers_of_input_files(self):
         """All of them find what is beside the flowgraph, and nothing is looked for elsewhere."""
         working, script = self.folders()
