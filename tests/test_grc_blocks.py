@@ -16,6 +16,7 @@ import unittest
 
 import numpy as np
 import pmt
+import yaml
 from gnuradio import aperture, gr
 from gnuradio.grc.core.platform import Platform
 from PyQt5 import Qt
@@ -642,6 +643,19 @@ class TestGrcBlocks(unittest.TestCase):
                 # not the same text: other releases write their own number
                 lengths = [len(file.read_text().splitlines()) for file in (path, target)]
                 self.assertLessEqual(*lengths)
+
+    def test_examples_are_listed(self):
+        """Flowgraphs in examples have what the list of examples in GNU Radio Companion (3.10.12)
+        reads: without a title, a description or an author it leaves them out, and without a kind it
+        takes them for some without a window."""
+        for path in (SOURCE / "examples").rglob("*.grc"):
+            flowgraph = yaml.safe_load(path.read_text())
+            options = flowgraph["options"]["parameters"]
+            with self.subTest(path.name):
+                for key in ("title", "description", "author", "generate_options"):
+                    self.assertTrue(options.get(key), key)
+                self.assertIn("blocks", flowgraph)
+                self.assertIn("metadata", flowgraph)
 
     def test_every_setter(self):
         """Every set_... method of a block is reached by a callback of its GRC block."""
