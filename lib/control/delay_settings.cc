@@ -49,29 +49,20 @@ long double cycles_after(long double rate, int64_t seconds, double fraction)
 
 } // namespace
 
-delay_settings::delay_settings(const extents& e)
-    : d_e(e), d_models(e.inputs), d_delays(e.inputs), d_out_of_range(e.inputs)
+delay_models::setting setting_of_delays(const setting_target& target,
+                                        const std::vector<double>& delays,
+                                        const std::vector<double>& delay_rates,
+                                        const std::vector<double>& phases,
+                                        const std::vector<double>& phase_rates,
+                                        int inputs)
 {
-}
-
-void delay_settings::set(const setting_target& target,
-                         const std::vector<double>& delays,
-                         const std::vector<double>& delay_rates,
-                         const std::vector<double>& phases,
-                         const std::vector<double>& phase_rates)
-{
-    require_range("input", target.input, -1, d_e.inputs - 1);
-    require(target.model != of_tags,
-            "model",
-            "\"" + target.model + "\"",
-            "another name: this one is for the samples' tags");
-    require(delays.size() == 1 ||
-                (target.input < 0 && delays.size() == size_t(d_e.inputs)),
+    require_range("input", target.input, -1, inputs - 1);
+    require(delays.size() == 1 || (target.input < 0 && delays.size() == size_t(inputs)),
             "delay",
             std::to_string(delays.size()) + " numbers",
-            "one, or without `input` one for each of " + std::to_string(d_e.inputs) +
+            "one, or without `input` one for each of " + std::to_string(inputs) +
                 " inputs");
-    timed_models<delay_model>::setting s{ target, {} };
+    delay_models::setting s{ target, {} };
     s.values.resize(delays.size());
     pmt::pmt_t about = setting_target::about(target, "delays");
     const std::array<const std::vector<double>*, 4> given = {
@@ -101,16 +92,12 @@ void delay_settings::set(const setting_target& target,
     s.about = target.direction ? setting_target::about(target, tags::direction)
               : moves          ? nullptr
                                : about;
-    std::lock_guard<std::mutex> guard(d_mutex);
-    if (const std::string problem = problem_of(s, {}); !problem.empty())
-        throw std::invalid_argument(problem);
-    const size_t bytes = s.values.size() * sizeof(delay_model);
-    d_models.add(std::move(s), bytes);
+    return s;
 }
 
-void delay_settings::receive(const pmt::pmt_t& message)
+delay_models::setting setting_of_delays(const pmt::pmt_t& message, int inputs)
 {
-    const setting_target target = setting_target::of(message, d_e.inputs);
+    const setting_target target = setting_target::of(message, inputs);
     std::array<std::vector<double>, 4> numbers;
     for (size_t p = 0; p < parts.size(); p++) {
         const pmt::pmt_t given =
@@ -126,7 +113,60 @@ void delay_settings::receive(const pmt::pmt_t& message)
                     std::string("a dictionary with `") + parts[p].name +
                         "`: a real number or an f64vector");
     }
-    set(target, numbers[0], numbers[1], numbers[2], numbers[3]);
+    return setting_of_delays(
+        target, numbers[0], numbers[1], numbers[2], numbers[3], inputs);
+}
+
+delay_sum delay_sum::of(const delay_models::models& models,
+                        const std::optional<timestamp>& now)
+{
+    delay_sum s;
+    for (const auto& [name, held] : models) {
+        const delay_model& m = held.what;
+        const long double cycle_rate = m.phase_rate / two_pi;
+        s.cycles += to_nearest(m.phase / two_pi);
+        if (!now)
+            continue;
+        const timestamp gone = *now - *held.time;
+        const auto seconds = (long double)gone.seconds + gone.fraction;
+        s.delay += m.delay + m.delay_rate * seconds;
+        s.delay_rate += m.delay_rate;
+        s.cycles += cycles_after(cycle_rate, gone.seconds, gone.fraction);
+        s.cycle_rate += cycle_rate;
+    }
+    return s;
+}
+
+delay_settings::delay_settings(const extents& e)
+    : d_e(e), d_models(e.inputs), d_delays(e.inputs), d_out_of_range(e.inputs)
+{
+}
+
+void delay_settings::set(const setting_target& target,
+                         const std::vector<double>& delays,
+                         const std::vector<double>& delay_rates,
+                         const std::vector<double>& phases,
+                         const std::vector<double>& phase_rates)
+{
+    add(setting_of_delays(target, delays, delay_rates, phases, phase_rates, d_e.inputs));
+}
+
+void delay_settings::receive(const pmt::pmt_t& message)
+{
+    add(setting_of_delays(message, d_e.inputs));
+}
+
+void delay_settings::add(delay_models::setting s)
+{
+    require(s.target.model != of_tags,
+            "model",
+            "\"" + s.target.model + "\"",
+            "another name: this one is for the samples' tags");
+    std::lock_guard<std::mutex> guard(d_mutex);
+    if (const std::string problem = problem_of(s, {}); !problem.empty())
+        throw std::invalid_argument(problem);
+    const size_t bytes = s.values.size() * sizeof(delay_model);
+    d_models.add(std::move(s), bytes);
 }
 
 std::vector<delay_setting> delay_settings::settings(int input) const
@@ -141,7 +181,7 @@ std::vector<delay_setting> delay_settings::settings(int input) const
     });
 }
 
-std::string delay_settings::problem_of(const timed_models<delay_model>::setting& s,
+std::string delay_settings::problem_of(const delay_models::setting& s,
                                        const std::optional<timestamp>& holds_from) const
 {
     if (!d_begun)
@@ -240,24 +280,15 @@ void delay_settings::shift(int64_t ticks)
 delay_settings::sum
 delay_settings::sum_of(int input, int64_t spectrum, const item_clock& c) const
 {
-    const bool runs = c.rate > 0;
-    const timestamp now = runs ? c.start.after(double(spectrum), c.rate) : c.start;
-    const auto samples = (long double)d_e.samples; // samples of a spectrum
-    sum s;
-    for (const auto& [name, held] : d_models.of(input)) {
-        const delay_model& m = held.what;
-        const long double cycle_rate = m.phase_rate / two_pi;
-        s.cycles += to_nearest(m.phase / two_pi);
-        if (!runs)
-            continue;
-        const timestamp gone = now - *held.time;
-        const auto seconds = (long double)gone.seconds + gone.fraction;
-        s.delay += (m.delay + m.delay_rate * seconds) * c.rate * samples;
-        s.delay_rate += m.delay_rate * samples;
-        s.cycles += cycles_after(cycle_rate, gone.seconds, gone.fraction);
-        s.cycle_rate += cycle_rate / c.rate;
-    }
-    return s;
+    if (c.rate <= 0) // only phases are known
+        return { 0, 0, delay_sum::of(d_models.of(input), {}).cycles, 0 };
+    const delay_sum s =
+        delay_sum::of(d_models.of(input), c.start.after(double(spectrum), c.rate));
+    const auto samples = (long double)d_e.samples; // of a spectrum
+    return { s.delay * c.rate * samples,
+             s.delay_rate * samples,
+             s.cycles,
+             s.cycle_rate / c.rate };
 }
 
 int64_t delay_settings::divide(int input, const sum& s, const callbacks& callbacks)
@@ -286,7 +317,7 @@ int64_t delay_settings::divide(int input, const sum& s, const callbacks& callbac
     return int64_t(std::clamp(spectra, 1.L, (long double)spectra_together));
 }
 
-bool delay_settings::turns(const timed_models<delay_model>::setting& s) const
+bool delay_settings::turns(const delay_models::setting& s) const
 {
     if (!s.target.direction)
         return false;
@@ -307,7 +338,7 @@ int64_t delay_settings::update(int64_t spectrum,
     d_rate = c.rate * double(d_e.samples);
     d_most = most;
     const timestamp now = c.rate > 0 ? c.start.after(double(spectrum), c.rate) : c.start;
-    const auto allow = [&](const timed_models<delay_model>::setting& s) {
+    const auto allow = [&](const delay_models::setting& s) {
         const std::string problem = s.target.model == of_tags ? "" : problem_of(s, now);
         if (!problem.empty())
             callbacks.refuse(problem);

@@ -25,6 +25,31 @@ struct delay_model {
     double delay = 0, delay_rate = 0, phase = 0, phase_rate = 0;
 };
 
+using delay_models = timed_models<delay_model>;
+
+/*!
+ * Makes a setting of delays.
+ * \param delays one for each of so many inputs, or one for all; the others are as many,
+ * or none: zeros \throws std::invalid_argument
+ */
+delay_models::setting setting_of_delays(const setting_target& target,
+                                        const std::vector<double>& delays,
+                                        const std::vector<double>& delay_rates,
+                                        const std::vector<double>& phases,
+                                        const std::vector<double>& phase_rates,
+                                        int inputs);
+//! Makes a setting of a message of the port `delays`. \throws std::exception
+delay_models::setting setting_of_delays(const pmt::pmt_t& message, int inputs);
+
+//! The sum of models: seconds, seconds a second, cycles, which may be less whole ones,
+//! and cycles a second.
+struct delay_sum {
+    long double delay = 0, delay_rate = 0, cycles = 0, cycle_rate = 0;
+    //! \param now nothing where time does not run: then of phases without their rates
+    static delay_sum of(const delay_models::models& models,
+                        const std::optional<timestamp>& now);
+};
+
 /*!
  * The delays of the inputs of an F-engine, of several models which add up, and settings
  * that wait for their time. Any thread may set them; the samples' tags come from the
@@ -54,12 +79,8 @@ public:
 
     explicit delay_settings(const extents& e);
 
-    /*!
-     * Sets a model, from a time on or from the next spectrum on.
-     * \param delays one for each input, or one for all; the others are as many, or none:
-     * zeros
-     * \throws std::invalid_argument
-     */
+    //! Sets a model, from a time on or from the next spectrum on; see
+    //! setting_of_delays(). \throws std::invalid_argument
     void set(const setting_target& target,
              const std::vector<double>& delays,
              const std::vector<double>& delay_rates,
@@ -136,12 +157,14 @@ private:
         std::vector<double> values; // one for each input of the port
     };
 
+    //! Adds a setting. \throws std::invalid_argument
+    void add(delay_models::setting s);
     //! Returns why a setting with a time is refused; empty if it is not, or not yet
     //! known.
-    std::string problem_of(const timed_models<delay_model>::setting& s,
+    std::string problem_of(const delay_models::setting& s,
                            const std::optional<timestamp>& holds_from) const;
     //! Returns whether a setting follows another direction than the one of its name.
-    bool turns(const timed_models<delay_model>::setting& s) const;
+    bool turns(const delay_models::setting& s) const;
     //! Applies tags. \returns for how many spectra, with this one, they hold
     int64_t take_tags(int64_t spectrum, const item_clock& c);
     sum sum_of(int input, int64_t spectrum, const item_clock& c) const;
@@ -152,9 +175,9 @@ private:
     const extents d_e;
 
     mutable std::mutex d_mutex; // guards all up to the blank line
-    timed_models<delay_model> d_models;
+    delay_models d_models;
     // settings that are due and wait for the next frame
-    std::vector<timed_models<delay_model>::setting> d_turning;
+    std::vector<delay_models::setting> d_turning;
     bool d_begun = false; // the members below are known
     double d_rate = 0;    // samples a second; 0: not known
     int64_t d_most = 0;
