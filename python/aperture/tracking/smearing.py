@@ -64,6 +64,25 @@ def longest(positions):
     return found
 
 
+def across_pole(positions, latitude):
+    """The parts of positions [antenna][east, north, up] across the Earth's axis, [antenna][3]."""
+    positions = np.asarray(positions, float)
+    pole = np.array([0.0, np.cos(np.radians(latitude)), np.sin(np.radians(latitude))])
+    return positions - np.multiply.outer(positions @ pole, pole)
+
+
+def direction_distance(angle):
+    """The greatest |s - s0| at an angle in radians from the tracked direction; None: nothing is
+    tracked."""
+    return 1.0 if angle is None else 2 * np.sin(angle / 2)
+
+
+def fringe_frequency(across, distance, frequency):
+    """Cycles a second by which a phase changes at most, on baselines that are so many metres long
+    across the Earth's axis."""
+    return EARTH_ROTATION_RATE * across * distance * frequency / SPEED_OF_LIGHT
+
+
 class Smearing:
     """
     The smearing of an array's visibilities.
@@ -87,18 +106,15 @@ class Smearing:
     """
 
     def __init__(self, positions, latitude, frequency, angle=None):
-        positions = np.asarray(positions, float)
-        pole = np.array([0.0, np.cos(np.radians(latitude)), np.sin(np.radians(latitude))])
-        self.fastest = longest(positions - np.multiply.outer(positions @ pole, pole))
+        self.fastest = longest(across_pole(positions, latitude))
         self.longest = longest(positions)
         self._frequency = frequency
-        self._distance = 1.0 if angle is None else 2 * np.sin(angle / 2)
+        self._distance = direction_distance(angle)
 
     @property
     def fringe_frequency(self):
         """Cycles a second by which a phase changes at most, on any baseline."""
-        across = self.fastest.length * self._distance
-        return EARTH_ROTATION_RATE * across * self._frequency / SPEED_OF_LIGHT
+        return fringe_frequency(self.fastest.length, self._distance, self._frequency)
 
     @property
     def delay(self):
