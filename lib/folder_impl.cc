@@ -6,6 +6,7 @@
  */
 
 #include "common/number_text.h"
+#include "control/pulsar_phase.h"
 #include "folder_impl.h"
 #include "kernels/common/types.h"
 #include "stream/message_text.h"
@@ -16,24 +17,6 @@
 namespace gr::aperture {
 
 namespace {
-
-kernels::exact_seconds exact(const std::pair<uint64_t, double>& time)
-{
-    return { int64_t(time.first), time.second };
-}
-
-kernels::phase_model model_of(const std::vector<folder::segment>& segments)
-{
-    std::vector<kernels::phase_model::segment> k;
-    for (const auto& s : segments)
-        k.push_back({ exact(s.start),
-                      s.length,
-                      exact(s.reference),
-                      s.turns,
-                      s.phase,
-                      s.coefficients });
-    return kernels::phase_model(std::move(k));
-}
 
 //! Returns the bytes of an item of an input or output whose elements have `bytes` each.
 int powers_size(const folder::parameters& p, int bins, size_t bytes)
@@ -62,15 +45,6 @@ void check(const folder::parameters& p)
             "subintegration",
             text_of(p.subintegration),
             "more than 0 s, up to 1e6 s");
-    for (size_t i = 0; i < p.segments.size(); i++)
-        require(p.segments[i].start.first < timestamp::end_of_time &&
-                    p.segments[i].reference.first < timestamp::end_of_time,
-                "segments[" + std::to_string(i) + "]",
-                "a time of " +
-                    std::to_string(std::max(p.segments[i].start.first,
-                                            p.segments[i].reference.first)) +
-                    " s",
-                "before the year 10000");
 }
 
 } // namespace
@@ -83,7 +57,7 @@ folder::sptr folder::make(const parameters& p)
     powers_size(p, p.bins, sizeof(float)); // refuses what is too large
     return gnuradio::make_block_sptr<folder_impl>(
         p,
-        model_of(p.segments),
+        phase_model_of(p.segments),
         kernels::profile_sums::parameters{ p.beams * p.products,
                                            p.channels,
                                            p.bins,
@@ -201,8 +175,7 @@ bool folder_impl::add(int64_t tick,
         d_first = begin;
     const auto phase = d_model.at({ time.seconds, time.fraction });
     if (!phase) {
-        fail("segments: none holds at " + std::to_string(time.seconds) + " s and " +
-             text_of(time.fraction) + " s since 1970");
+        fail(no_segment_at(time));
         return true;
     }
     d_items++;

@@ -45,6 +45,7 @@ PLOTS = (
     "beams",
     "pointing",
     "tracking",
+    "averages",
     "two_receivers",
     "calibration_loop",
     "cpu_beside_gpu",

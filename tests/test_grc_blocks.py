@@ -203,6 +203,9 @@ REFUSED = cases(
         integration=0; integration_unit=seconds | spectra_per_frame=524288 |
         type=fc32; spectra_per_frame=131072 | inputs=800; spectra_per_frame=1 | device=gpu |
         integration=2e9
+    visibility_averager: channels=0 | inputs=0 | integration=0 | integration=1.5 |
+        average_channels=3 | products=[(0, 2)] | products=[(0,)] | lengths=[3, 1, 1] | lengths=[1] |
+        centers=-1 | gates=[(0.1, 0.2)] | inputs=800 | device=gpu | integration=2e9
     receiver_tags: vlen=0 | vlen=268435456 | rate=-1 | rate=float('inf') |
         center_frequency=float('nan') | start_time=(0, 1.0); clock=given |
         start_time=(253402300800, 0.0)
@@ -363,6 +366,9 @@ ALLOWED = cases(
     xengine: spectra_per_slice=12; spectra_per_frame=120; inputs=3 |
         integration=0.25; integration_unit=seconds | normalise=False |
         inputs=7; channels=3; spectra_per_frame=5; integration=3 | type=fc32 | type=sc4 | device=cpu
+    visibility_averager: average_channels=8; counts=True; inputs=3 | integration=0.5;
+        integration_unit=seconds; align=True | products=[(0, 1)]; mean=False |
+        lengths=[1, 4, 1]; centers=2; counts=True | device=cpu
     receiver_tags: type=sc8; vlen=3 | rate=2.4e6; center_frequency=1.42e9 |
         clock=given; start_time=(1700000000, 0.5) | clock=none | replace=True
     packet_sink:

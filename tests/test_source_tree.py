@@ -207,6 +207,7 @@ MAY_INCLUDE = {
     "kernels/gpu": GROUND - {"kernels/gpu"},
     "kernels/masks": GROUND,
     "kernels/detection": GROUND,
+    "kernels/averaging": GROUND,
     "kernels/beamformer": GROUND,
     "kernels/beam_power": GROUND | {"kernels/beamformer", "kernels/detection"},
     "kernels/conditioning": GROUND,

@@ -284,7 +284,7 @@ delay_settings::sum_of(int input, int64_t spectrum, const item_clock& c) const
         return { 0, 0, delay_sum::of(d_models.of(input), {}).cycles, 0 };
     const delay_sum s =
         delay_sum::of(d_models.of(input), c.start.after(double(spectrum), c.rate));
-    const auto samples = (long double)d_e.samples; // of a spectrum
+    const auto samples = (long double)d_e.samples; // samples of a spectrum
     return { s.delay * c.rate * samples,
              s.delay_rate * samples,
              s.cycles,

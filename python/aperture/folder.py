@@ -60,6 +60,15 @@ def phase_segments(
     return par_segments(model, load_array(array), start, 3600.0 * hours)
 
 
+def block_segments(segments):
+    """The list of `aperture_python.folder.segment` that blocks take, of a list of Segment."""
+    segment = aperture_python.folder.segment
+    return [
+        segment(s.start, s.length, s.reference, s.turns, s.phase, list(s.coefficients))
+        for s in segments
+    ]
+
+
 def folder(
     par: Anything(
         "a .par file, a transients.par_file.TimingModel, or a list of "
@@ -118,12 +127,8 @@ def folder(
     segments = phase_segments(
         par, period, period_derivative, epoch, phase, array, start_time, hours
     )
-    block = aperture_python.folder
-    return block(
-        segments=[
-            block.segment(s.start, s.length, s.reference, s.turns, s.phase, list(s.coefficients))
-            for s in segments
-        ],
+    return aperture_python.folder(
+        segments=block_segments(segments),
         channels=channels,
         beams=beams,
         products=products,

@@ -236,6 +236,24 @@ CASES = {
         lambda device: aperture.select_inputs(**FRAME, type="sc8", selected=[2, 0], device=device),
         [FRAME_BYTES // INPUTS * 2],
     ),
+    "visibility_averager": Case(
+        functools.partial(
+            aperture.visibility_averager,
+            CHANNELS,
+            INPUTS,
+            4,
+            average_channels=2,
+            lengths=[1, 2] * 3,
+        ),
+        [
+            random_samples(np.random.default_rng(14), "fc32", (41, CHANNELS * 6))
+            .view(np.uint8)
+            .reshape(41, -1)
+        ],
+        [8 * CHANNELS // 2 * 3] * 2,
+        [[*frame_tags(), (0, "spectra", TIMES), (0, "counted", np.array([TIMES - 3]))]],
+        (17, 3),
+    ),
     "xengine": on_frames(
         aperture.xengine,
         [8 * CHANNELS * INPUTS * (INPUTS + 1) // 2],

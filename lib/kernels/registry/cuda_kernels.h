@@ -8,6 +8,7 @@
 #ifndef INCLUDED_APERTURE_KERNELS_REGISTRY_CUDA__H
 #define INCLUDED_APERTURE_KERNELS_REGISTRY_CUDA__H
 
+#include "kernels/averaging/visibility_average.h"
 #include "kernels/beam_power/beam_power.h"
 #include "kernels/beamformer/beamformer.h"
 #include "kernels/conditioning/power_normalizer.h"
@@ -37,7 +38,7 @@ namespace gr::aperture::kernels {
         kernel(exchange) kernel(flagging) kernel(input_select) kernel(mask_counts)   \
             kernel(pfb) kernel(power_detector) kernel(power_means)                   \
                 kernel(power_normalizer) kernel(product_select) kernel(pulse_search) \
-                    kernel(xengine)
+                    kernel(visibility_average) kernel(xengine)
 
 //! The function that makes a kernel for a GPU of this index; see kernels/common/makers.h.
 template <class Kernel>

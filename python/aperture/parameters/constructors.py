@@ -38,6 +38,7 @@ KINDS = {
     "list[str]": "a list of texts",
     "list[list[int]]": "a list of rows of integers",
     "list[tuple[int, int]]": "a list of pairs of integers",
+    "list[tuple[float, float]]": "a list of pairs of numbers",
     "tuple[int, int]": "two integers",
     "list[object]": "a list",
     "tuple[int, float]": "two numbers, an integer and a fraction",

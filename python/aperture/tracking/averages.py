@@ -101,7 +101,7 @@ def time_loss(array, products, frequency, seconds, radius=None):
     """
     seconds = as_number("seconds", seconds, 0, 1e9, "s")
     cycles = fringe_frequencies(array, products, frequency, radius) * seconds
-    # of more than a cycle, fewer cycles may lose all
+    # averages over more than a cycle may lose all of a source that turns more slowly
     return np.where(cycles < 1, 1 - kept(cycles), 1.0)
 
 

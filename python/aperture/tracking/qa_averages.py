@@ -78,7 +78,7 @@ class qa_averages(gr_unittest.TestCase):
         """The longest power of two that loses no more; the next one does."""
         lengths = average_lengths(self.array, self.pairs, 150e6, 1.0, 0.02, 5.0, most=256)
         self.assertEqual(lengths[0], 256)  # an autocorrelation
-        self.assertGreater(len(set(lengths)), 3)
+        self.assertGreater(len(set(lengths)), 2)
         for pair, length in zip(self.pairs, lengths):
             lost = [
                 time_loss(self.array, [pair], 150e6, seconds, 5.0)[0]
@@ -86,7 +86,7 @@ class qa_averages(gr_unittest.TestCase):
             ]
             self.assertLessEqual(lost[0], 0.02)
             self.assertTrue(length == 256 or lost[1] > 0.02)
-        # where nothing is tracked phases change faster
+        # phases change faster where nothing is tracked
         self.assertGreater(
             fringe_frequencies(self.array, [(3, 0)], 150e6)[0],
             5 * fringe_frequencies(self.array, [(3, 0)], 150e6, 10.0)[0],
