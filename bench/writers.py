@@ -31,7 +31,7 @@ from pathlib import Path
 import numpy as np
 from gnuradio import gr
 
-from gnuradio.aperture import filterbank_sink, psrfits_search_sink, tags, voltage_sink
+from gnuradio.aperture import filterbank_sink, psrfits_search_sink, tags, vdif_sink, voltage_sink
 from gnuradio.aperture.beams.beams import Beam
 from gnuradio.aperture.dumps.voltage_edge import VoltageEdge, time_first
 from gnuradio.aperture.formats.dada.writer import DadaWriter
@@ -129,6 +129,18 @@ def voltages(folder, size, name, channels, inputs, kind, **parameters):
     said = {tags.rx_time: START, tags.rx_freq: 4e8, tags.bandwidth: 2e7}
     said |= {tags.rx_rate: 2e7 / channels / spectra}
     return through(sink, noise((max(1, CALL // item), item), "u8"), said, size)
+
+
+def vdif(folder, size, bits, kind, rate):
+    """Samples of two polarisations."""
+    sink = driven(vdif_sink)(
+        f"{folder}/v.vdif", inputs=2, type=kind, sample_rate=rate, bits=bits, station="Bn"
+    )
+    count = 8 * 8000 * 8 // bits // (2 if kind == "fc32" else 1)
+    items = np.random.default_rng(1).normal(size=(count, 4 if kind == "fc32" else 2))
+    items = items.astype(np.float32).view(np.uint8).reshape(count, -1)
+    said = {tags.rx_time: START, tags.rx_rate: rate}
+    return through(sink, items, said, size * 32 / bits)
 
 
 def dada(folder, size, channels, inputs, kind):
@@ -245,6 +257,10 @@ CASES = (
         polarizations=2,
     ),
     case("guppi", "256 channels of 16 inputs", voltages, "{input}.raw", 256, 16, "sc8"),
+    case("vdif", "2 polarisations of 1 bit", vdif, 1, "f32", 128e6),
+    case("vdif", "2 polarisations of 2 bits", vdif, 2, "f32", 128e6),
+    case("vdif", "2 polarisations of 8 bits", vdif, 8, "f32", 128e6),
+    case("vdif", "2 polarisations of 2 bits, complex", vdif, 2, "fc32", 128e6),
     case("dada", "256 channels of 16 inputs, sc8", dada, 256, 16, "sc8"),
     case("dada", "1024 channels of 2 inputs, fc32", dada, 1024, 2, "fc32"),
     case("ms", "32 inputs, from UVH5", converted, ".ms"),

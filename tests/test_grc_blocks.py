@@ -243,6 +243,9 @@ REFUSED = cases(
     calibrator: channels=0 | inputs=0 | channels=90000000 | integrations=0 |
         integrations=2**20 + 1 | every=-1 | lead=-1 | lead=2e6 | noise_settle=-1 | noise_patience=0
     uvh5_sink: gains=[1.0] | filename= | channels=0 | inputs=0 | channels=90000000
+    vdif_sink: inputs=0 | inputs=3 | data_bytes=8001 | sample_rate=0 | filename= |
+        inputs_per_frame=3; inputs=6 | inputs=4 | edv=3 | step=-1 | level=-1 | level_time=0 |
+        rate_factor=-1 | threads=[1] | names=['a', 'b']
     voltage_sink: filename=x.dat | channels=0 | inputs=0 | spectra_per_frame=0 |
         spectra_per_frame=524288 | blocks_per_file=0 |
         filename=x-{input}.raw; selected_channels=None | filename=x-{input}.raw; type=sc8 |
@@ -281,6 +284,8 @@ ALLOWED = cases(
         beams=aperture.load_beams('grid:az=0,el=80,columns=3,spacing=1', 'two-dish') |
         array=y8; inputs=8; normalise=signal; channels=1 | type=s16; inverted=True |
         type=sc4; vlen=2 | type=s12; vlen=3; samples_per_item=2
+    vdif_sink: filename={beam}.vdif; inputs=4; type=fc32; bits=4; station=77; names=['a', 'b'] |
+        filename=; address=127.0.0.1:50000; inputs=1; polarizations=1; edv=1; threads=[5]
     voltage_sink: filename=x-{input}-{time}.raw; type=sc8; selected_channels=range(10, 20);
         names=['a', 'b']; array=two-dish |
         filename=x.raw; type=sc4; polarizations=2; selected_channels=None |

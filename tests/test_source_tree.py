@@ -236,7 +236,7 @@ MAY_INCLUDE |= {
     "formats/dada": {"common", "formats"},
     "formats/packets": {"common", "formats", "formats/vdif", "kernels/common"},
     "formats/recordings": {"common", "formats", "kernels/common", "system"},
-    "formats/vdif": {"common", "formats", "formats/recordings"},
+    "formats/vdif": {"common", "formats", "formats/recordings", "kernels/common"},
     "network": {"common", "formats", "formats/packets", "kernels/common", "runtime", "system"},
     "network/dpdk": {"common", "kernels/common", "network", "system"},
     "network/xdp": {"common", "kernels/common", "network", "system"},
@@ -299,6 +299,7 @@ IN_CPP = {
     "spead",
     "stream_states",
     "tags",
+    "vdif",
 }
 
 

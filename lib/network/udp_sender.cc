@@ -28,7 +28,22 @@ std::runtime_error trouble(const ip::udp::endpoint& to, const std::string& why)
     return std::runtime_error("packets to " + text_of(to) + ": cannot be sent: " + why);
 }
 
+std::vector<ip::udp::endpoint> endpoints_of(const std::vector<std::string>& addresses)
+{
+    std::vector<ip::udp::endpoint> found;
+    found.reserve(addresses.size());
+    for (const auto& address : addresses)
+        found.push_back(parse_endpoint("addresses", address));
+    return found;
+}
+
 } // namespace
+
+udp_sender::udp_sender(const std::vector<std::string>& addresses,
+                       const std::string& interface)
+    : udp_sender(endpoints_of(addresses), interface)
+{
+}
 
 udp_sender::udp_sender(const std::vector<ip::udp::endpoint>& addresses,
                        const std::string& interface)

@@ -8,6 +8,7 @@
 #ifndef INCLUDED_APERTURE_NETWORK_UDP_SENDER_H
 #define INCLUDED_APERTURE_NETWORK_UDP_SENDER_H
 
+#include <gnuradio/aperture/api.h>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/udp.hpp>
 #include <array>
@@ -18,7 +19,7 @@
 namespace gr::aperture::network {
 
 //! Sends datagrams, many with each call of the system (sendmmsg).
-class udp_sender
+class APERTURE_API udp_sender
 {
 public:
     //! \param interface network interface of multicast, by name or address; empty: the
@@ -26,6 +27,9 @@ public:
     //! \throws std::runtime_error
     udp_sender(const std::vector<boost::asio::ip::udp::endpoint>& addresses,
                const std::string& interface);
+    //! \param addresses each as parse_endpoint() reads it
+    //! \throws std::invalid_argument naming `addresses`, or std::runtime_error
+    udp_sender(const std::vector<std::string>& addresses, const std::string& interface);
 
     //! Queues a datagram, which is sent with the next flush(), or when there are 64.
     void send(int to, std::vector<uint8_t> bytes);

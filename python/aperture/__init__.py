@@ -68,6 +68,7 @@ from .spectrometer import spectrometer
 from .spectrum_display import spectrum_display
 from .tap import tap
 from .uvh5_sink import uvh5_sink
+from .vdif_sink import vdif_sink
 from .voltage_ring import voltage_ring
 from .voltage_sink import voltage_sink
 from .waterfall_display import waterfall_display
@@ -100,6 +101,7 @@ for _block in (
     spectrometer,
     spectrum_display,
     uvh5_sink,
+    vdif_sink,
     voltage_ring,
     voltage_sink,
     waterfall_display,

@@ -25,6 +25,7 @@ struct vdif_header {
     int64_t second = 0; //!< seconds since the reference epoch
     int epoch = 0;      //!< half years since 2000
     int64_t frame = 0;  //!< index in the second
+    int version = 0;    //!< the format's: 1 for 1.1
     int log2_channels = 0;
     int64_t frame_bytes = 0; //!< bytes of a frame with the header
     bool complex = false;
@@ -55,7 +56,7 @@ struct vdif_header {
         h.second = w[0] & 0x3fffffff;
         h.epoch = int(w[1] >> 24 & 63);
         h.frame = w[1] & 0xffffff;
-        // the version, in the highest three bits, may be any
+        h.version = int(w[2] >> 29);
         h.log2_channels = int(w[2] >> 24 & 31);
         h.frame_bytes = int64_t(w[2] & 0xffffff) * 8;
         h.complex = w[3] >> 31;
@@ -70,7 +71,8 @@ struct vdif_header {
         const uint32_t w[4] = {
             uint32_t(invalid) << 31 | uint32_t(legacy) << 30 | uint32_t(second),
             uint32_t(epoch) << 24 | uint32_t(frame),
-            uint32_t(log2_channels) << 24 | uint32_t(frame_bytes / 8),
+            uint32_t(version) << 29 | uint32_t(log2_channels) << 24 |
+                uint32_t(frame_bytes / 8),
             uint32_t(complex) << 31 | uint32_t(bits - 1) << 26 | uint32_t(thread) << 16 |
                 uint32_t(station),
         };

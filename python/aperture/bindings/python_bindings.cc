@@ -59,6 +59,7 @@ void bind_stream_states(py::module& m);
 void bind_tags(py::module& m);
 void bind_references(py::module& m);
 void bind_tap(py::module& m);
+void bind_vdif(py::module& m);
 void bind_vdif_source(py::module& m);
 void bind_visibility_averager(py::module& m);
 void bind_xengine(py::module& m);
@@ -118,6 +119,7 @@ PYBIND11_MODULE(aperture_python, m)
     bind_tags(m);
     bind_references(m);
     bind_tap(m);
+    bind_vdif(m);
     bind_vdif_source(m);
     bind_visibility_averager(m);
     bind_xengine(m);

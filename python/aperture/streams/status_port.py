@@ -7,6 +7,7 @@
 
 import time
 
+import numpy as np
 import pmt
 
 from .. import tags
@@ -24,10 +25,14 @@ class StatusPort:
         block.message_port_register_out(self._port)
 
     def tick(self, counts, last=False):
-        """counts(): a dictionary of numbers; last: now, whatever the time."""
+        """counts(): a dictionary of counts, or of vectors of real numbers; last: now, whatever the
+        time."""
         now = time.monotonic()
         if now < self._next and not last:
             return
         self._next = now + STATUS_INTERVAL
-        found = {key: pmt.from_uint64(int(value)) for key, value in counts().items()}
+        found = {
+            key: value if isinstance(value, np.ndarray) else pmt.from_uint64(int(value))
+            for key, value in counts().items()
+        }
         self._block.message_port_pub(self._port, dictionary({tags.event: "counts", **found}))
