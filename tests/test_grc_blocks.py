@@ -117,6 +117,8 @@ REFUSED = cases(
         beams=[]
     heimdall_source: channels=0 | channels=33 | frequency=-1 | gain=101 | samples=-1 |
         control_port=0 | silence=0
+    rtl_tcp_source: rate=500000 | rate=3.3e6 | frequency=0 | frequency=2**32 | gain=101 |
+        samples=-1 | silence=0 | correction=1001
     power_source: samples=-1
     spead_source: inputs=3 | spectra_per_frame=100 | channels=10; channels_per_heap=4 | window=0 |
         align=0 | restart=0 | total_channels=5 | kind=samples; samples_per_heap=4095 | taps=-1 |
@@ -270,6 +272,7 @@ ALLOWED = cases(
         type=s16; inverted=True; channels=64 | type=s12; vlen=3; samples_per_item=2; direction=sun
     power_source: samples=1 | order=coherency; products=all
     heimdall_source: channels=2; gain=20 | address='[::1]'; calibrated=False
+    rtl_tcp_source: rate=250000; gain=-9.9; correction=-50 | address=roof; bias_tee=True
     spead_source: kind=samples; inputs=3; senders=[7, 5, 6] |
         kind=samples; sample_type=s8; heaps_per_chunk=5 |
         kind=beams; inputs=3; address=239.1.1.1+2:7148; cores=[0] |

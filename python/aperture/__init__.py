@@ -61,6 +61,7 @@ from .pointing import pointing
 from .power_source import power_source
 from .psrfits_search_sink import psrfits_search_sink
 from .psrfits_sink import psrfits_sink
+from .rtl_tcp_source import rtl_tcp_source
 from .sky_display import sky_display
 from .spead_sink import spead_sink
 from .spead_source import spead_source
@@ -95,6 +96,7 @@ for _block in (
     power_source,
     psrfits_search_sink,
     psrfits_sink,
+    rtl_tcp_source,
     sky_display,
     spead_sink,
     spead_source,

@@ -14,8 +14,10 @@ import pmt
 
 from . import tags
 from .network import heimdall
+from .network.addresses import server_address
+from .network.tcp_client import ProtocolError
 from .parameters.description import Anything, Integer, Number, Switch, Text
-from .parameters.rules import as_number, refuse
+from .parameters.rules import as_number
 from .parameters.times import whole_and_fraction
 from .streams.python_block import python_block, vector_of
 from .streams.status_port import StatusPort
@@ -78,9 +80,7 @@ class heimdall_source(python_block):
             "Seconds without a frame after which the stream ends.", 0.1, 3600, unit="s"
         ) = 10.0,
     ):
-        if not isinstance(address, str):
-            refuse("address", address, "a text, HOST:PORT")
-        self._host, self._port = heimdall.address_of("address", address)
+        self._host, self._port = server_address("address", address, heimdall.PORT)
         if gain is not None:
             as_number("gain", gain, -100, 100, "dB")
         self._channels, self._most = channels, samples
@@ -269,11 +269,11 @@ class heimdall_source(python_block):
     def _check(self, header):
         """Refuses a server that changes what the ports have."""
         if header.channels != self._channels:
-            raise heimdall.ProtocolError(
+            raise ProtocolError(
                 f"channels: {self._channels} is not what {self._client.name} has: {header.channels}"
             )
         if self._last is not None and header.rate != self._last.rate:
-            raise heimdall.ProtocolError(
+            raise ProtocolError(
                 f"{self._client.name}: the rate has changed from {self._last.rate} to "
                 f"{header.rate} Hz; start the flowgraph anew"
             )

@@ -23,7 +23,6 @@ FOLLOW = 1.0  # s between measurements of receivers on clocks of their own
 SETTLE = 0.05  # s at the start that say nothing of levels
 HELD = 1.0  # s of samples that wait while levels are measured
 MOST_HELD = 1 << 24  # samples
-SILENCE = 3.0  # s, after which a receiver that sends nothing is given up
 STORM, STORM_SPAN = 20, 2.0  # losses in so many seconds that leave nothing to be lined up
 LEAD = 0.5  # s from now to the start of receivers that start at a time
 
@@ -115,7 +114,8 @@ class LiveSource(gr.hier_block2):
             gr.io_signature(inputs, inputs, gr.sizeof_gr_complex),
         )
         self._receivers = receivers
-        self._names, self._tags = [], []
+        # lists with an entry for each input
+        self._names, self._tags, self._drivers = [], [], []
         self.rate = receivers[0].rate
 
         def length(seconds):
@@ -146,6 +146,7 @@ class LiveSource(gr.hier_block2):
                     item_size=8, rate=receiver.rate, center_frequency=receiver.frequency
                 )
                 self._tags.append(said)
+                self._drivers.append(receiver.driver)
                 self.connect((receiver.block, channel), said)
         self._ends = []
         for port, said in enumerate(self._tags):
@@ -212,7 +213,7 @@ class LiveSource(gr.hier_block2):
 
     def error(self):
         """Returns why it ended, "" if nothing went wrong."""
-        return self._error
+        return self._error or next(filter(None, (d.error() for d in self._drivers)), "")
 
     def prepare(self):
         """Lets receivers that can do so start at one time; to be called just before the start."""
@@ -233,7 +234,8 @@ class LiveSource(gr.hier_block2):
         port = 0
         for receiver in self._receivers:
             for channel in range(receiver.channels):
-                self._tags[port].set_center_frequency(receiver.driver.get("freq", channel))
+                if not receiver.driver.tags_tuning:
+                    self._tags[port].set_center_frequency(receiver.driver.get("freq", channel))
                 port += 1
 
     # ---- how it goes
@@ -245,7 +247,7 @@ class LiveSource(gr.hier_block2):
     def watch(self):
         """Watches receivers, to be called from time to time while it runs: ends the stream, with an
         error(), where a receiver sends nothing any more, or loses so much that nothing is left."""
-        if self._error:
+        if self.error():
             return
         problem = self._silent() or self._storming()
         if problem:
@@ -261,7 +263,7 @@ class LiveSource(gr.hier_block2):
             waiting = said.waiting()
             if self._progress.get(port, (None,))[0] != items or waiting:
                 self._progress[port] = items, now
-            elif now - self._progress[port][1] > SILENCE:
+            elif now - self._progress[port][1] > self._drivers[port].patience:
                 idle.append(port)
         if not idle:
             return ""

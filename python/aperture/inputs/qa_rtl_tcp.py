@@ -6,112 +6,170 @@
 #
 """`rtl_tcp:` against doubles of rtl_tcp, written from its protocol."""
 
-import contextlib
-import multiprocessing
-import socket
-import struct
-import threading
+import time
 
 import numpy as np
 from gnuradio import blocks, gr, gr_unittest
 
 from gnuradio.aperture.inputs.input_format import InputError
 from gnuradio.aperture.inputs.registry import open_input
+from gnuradio.aperture.testing import rtl_tcp_server as double
+from gnuradio.aperture.testing.qa_tools import comes_true
+from gnuradio.aperture.testing.rtl_tcp_server import RtlTcpServer
 
-R820T, GAINS = 5, 29
-FREQUENCY, RATE, GAIN = 1, 2, 4
+RATE = 250_000
+#: samples in which a switch acts after its command
+SWITCH_DELAY = 3000
 
 
-class RtlTcp:
+class Desk:
     """
-    A server of one dongle: it takes commands, and sends bytes again and again to its one client.
-    `commands` are (number, value) in their order, once it is left. It is a process of its own:
-    gr-osmosdr waits for it in C++ and lets no other thread of Python run. Entered and left by
-    `with`.
+    Two dongles that hear one noise source, where the bias tee of the second feeds it, and the sky,
+    with a coherence of 0.01. Each has a start of its own, and the second one's phase is `phase`
+    and that times the tunings.
     """
 
-    def __init__(self, samples):
-        self._samples = bytes(samples)
-        self._listening = socket.create_server(("127.0.0.1", 0))
-        self.port = self._listening.getsockname()[1]
-        together = multiprocessing.get_context("fork")
-        self._ours, theirs = together.Pipe()
-        self._process = together.Process(target=self._serve, args=(theirs,), daemon=True)
+    LENGTH = 399_989
 
-    def __enter__(self):
-        self._process.start()
-        self._listening.close()
-        return self
+    def __init__(self, phase):
+        rng = np.random.default_rng(7)
+        noise = rng.normal(size=(6, self.LENGTH))
+        self._common, *own = noise[0::2] + 1j * noise[1::2]
+        self._own, self._phase = own, phase
+        self._switched = [(0, 0)]  # (sample of the second, level)
+        self._begin = None
+        self.servers = [
+            RtlTcpServer(lambda _, sent, n=number: self._samples(n, sent), pace=2 * RATE)
+            for number in range(2)
+        ]
 
-    def __exit__(self, *_):
-        self._ours.send(None)
-        self.commands = self._ours.recv()
-        self._process.join()
-
-    def _serve(self, pipe):
-        commands = []
-
-        def take(connection):
-            held = b""
-            with contextlib.suppress(OSError):
-                while part := connection.recv(4096):
-                    held += part
-                    while len(held) >= 5:
-                        commands.append(struct.unpack_from(">BI", held))
-                        held = held[5:]
-
-        def stream():
-            connection, _ = self._listening.accept()
-            with connection, contextlib.suppress(OSError):
-                connection.sendall(b"RTL0" + struct.pack(">II", R820T, GAINS))
-                threading.Thread(target=take, args=(connection,), daemon=True).start()
-                while True:
-                    connection.sendall(self._samples)
-
-        threading.Thread(target=stream, daemon=True).start()
-        pipe.recv()
-        pipe.send(commands)
+    def _samples(self, number, sent):
+        if self._begin is None:
+            self._begin = time.monotonic()
+        # both hear the source at one time, whenever they were connected
+        if sent == 0:
+            self.__dict__[f"start{number}"] = round(RATE * (time.monotonic() - self._begin))
+        first, count = sent // 2 + self.__dict__[f"start{number}"], 5000
+        server = self.servers[1]
+        level = server.switches.get(0, 0)
+        if self._switched[-1][1] != level:
+            self._switched.append((first + SWITCH_DELAY, level))
+        at = np.arange(first, first + count)
+        on = np.zeros(count, bool)
+        for begin, value in list(self._switched):
+            on[at >= begin] = value
+        tuned = len(set(self.servers[number].told(double.FREQUENCY)))
+        share = np.where(on, 0.9, 0.01)
+        values = np.sqrt(share) * self._common[at % self.LENGTH]
+        values += np.sqrt(1 - share) * self._own[number][(at + 17 * number) % self.LENGTH]
+        if number:
+            values = values * np.exp(1j * self._phase * tuned)
+        parts = np.empty(2 * count)
+        parts[0::2], parts[1::2] = values.real, values.imag
+        return np.clip(np.round(127.5 + 25 * parts), 0, 255).astype(np.uint8).tobytes()
 
 
 class qa_rtl_tcp(gr_unittest.TestCase):
-    def test_samples(self):
-        """Unsigned bytes, re then im, come as floats about 0; settings reach the server."""
-        count = 1 << 16
-        sent = np.random.default_rng(1).integers(0, 256, 2 * count, dtype=np.uint8)
-        with RtlTcp(sent) as server:
+    def test_noise_source(self):
+        """Two servers are lined up by a noise source that a bias tee feeds: at the start, after a
+        tuning, and when told; what passes has nothing of it, and it is off at the end."""
+        desk = Desk(phase=0.7)
+        with desk.servers[0] as first, desk.servers[1] as second:
             signals = open_input(
-                f"rtl_tcp:127.0.0.1:{server.port},rate=2.4e6,freq=1420.4e6,gain=29.7"
+                f"rtl_tcp:{first.address};{second.address},rate={RATE},freq=100e6,gain=29.7,"
+                "search=0.1,most_offset=0.4,noise=biastee@2"
             )
-            self.assertEqual((signals.inputs, signals.sample_rate), (1, 2.4e6))
-            source, sink = signals.source(count // 2), blocks.vector_sink_c()
-            flowgraph = gr.top_block()
-            flowgraph.connect(source, sink)
-            flowgraph.run()
-            got = np.array(sink.data(), np.complex64)
-            del flowgraph, source, signals
-        self.assertEqual(len(got), count // 2)
-        wanted = sent[0::2] - 127.5 + 1j * (sent[1::2] - 127.5)
-        # the receiver may have dropped what came before it ran: the place, by its first samples
-        scale = np.max(got.real) / np.max(wanted.real)
-        place = next(
-            at
-            for at in range(count)
-            if np.allclose(np.roll(wanted, -at)[:8] * scale, got[:8], atol=0.02)
+            self.assertEqual((signals.inputs, signals.sample_rate), (2, RATE))
+            source = signals.source(0)
+            top, sinks = gr.top_block(), [blocks.vector_sink_c(), blocks.vector_sink_c()]
+            for port, sink in enumerate(sinks):
+                top.connect((source, port), sink)
+            top.start()
+            phases = []
+            for count, step in enumerate(("start", "tune", "measure"), 1):
+                if step == "tune":
+                    source.tune(101e6)
+                elif step == "measure":
+                    source.measure()
+                self.assertTrue(
+                    comes_true(
+                        lambda n=count: (
+                            source.align.measurements() >= n and not source.align.noise_on()
+                        )
+                    )
+                )
+                passed = source.nitems_written(0) + 30000
+                self.assertTrue(comes_true(lambda n=passed: source.nitems_written(0) > n))
+                phases.append(source.states()[1].phase)
+            source.finish()
+            top.wait()
+            top.stop()
+            self.assertEqual(source.error(), "")
+            self.assertEqual(second.told(double.BIAS_TEE)[:7], [0] + [1, 0] * 3)
+            self.assertEqual(first.told(double.BIAS_TEE), [0])
+            self.assertEqual(set(second.told(double.FREQUENCY)), {100_000_000, 101_000_000})
+        for phase, tunings in zip(phases, (1, 2, 2)):
+            self.assertAlmostEqual(np.angle(np.exp(1j * (phase + 0.7 * tunings))), 0, delta=0.02)
+        said = [str(tag.value) for tag in sinks[1].tags() if str(tag.key) == "rx_freq"]
+        self.assertEqual(said, ["1e+08", "1.01e+08"])
+        # all that passed has the coherence of the sky, 0.01, in every window
+        data = [np.array(sink.data()) for sink in sinks]
+        there = (data[0] != 0) & (data[1] != 0)
+        x, y = (entry[there][: there.sum() // 4096 * 4096].reshape(-1, 4096) for entry in data)
+        self.assertGreater(len(x), 10)
+        coherence = np.abs(np.sum(x * y.conj(), axis=1)) / np.sqrt(
+            np.sum(np.abs(x) ** 2, axis=1) * np.sum(np.abs(y) ** 2, axis=1)
         )
-        np.testing.assert_allclose(got, np.roll(wanted, -place)[: len(got)] * scale, atol=0.01)
-        last = dict(server.commands)
-        self.assertEqual((last[FREQUENCY], last[RATE], last[GAIN]), (1420400000, 2400000, 297))
+        # exponentially distributed squares of mean 1/4096: none of some hundreds is above this
+        self.assertLess(coherence.max(), 0.01 + 4 / np.sqrt(4096))
 
     def test_refused(self):
-        with RtlTcp([0]) as server:
-            name = f"rtl_tcp:127.0.0.1:{server.port},rate=2.4e6,freq=1e9"
-            with self.assertRaisesRegex(InputError, "channels=2: a server of rtl_tcp has one"):
-                open_input(name + ",channels=2")
-        with self.assertRaisesRegex(InputError, "rate is missing"):
-            open_input("rtl_tcp:127.0.0.1,freq=1e9")
+        def slowly(*_):
+            return bytes(1000)
+
+        with RtlTcpServer(slowly, pace=1e5) as server, RtlTcpServer(slowly, pace=1e5) as other:
+            name, rest = f"rtl_tcp:{server.address}", ",rate=2.4e6,freq=1e9"
+            for text, problem in (
+                (name + rest + ",channels=2", "channels=2: a server of rtl_tcp has one"),
+                ("rtl_tcp:127.0.0.1,freq=1e9", "rate is missing"),
+                (name + ",speed=1" + rest, "speed=1: expected bias or ppm behind an address"),
+                (name + ",bias=2" + rest, "bias=2: expected a whole number from 0 to 1"),
+                (name + ",rate=5e5,freq=1e9", "rate=500000: .* allows 225.001 kHz to 300 kHz, "),
+                (name + ",rate=1e6,freq=5e9", "freq=5000000000: .* allows 1 Hz to 4294.967295 MHz"),
+                (name + rest + ",gain=60", "gain=60: .* allows 0 dB to 49.6 dB"),
+                (name + rest + ",antenna=TX", "antenna=TX: .* has RX"),
+                (name + rest + ",clock=external", "has no choice of its clock source"),
+                (
+                    f"{name};{other.address}{rest},noise=amplifier",
+                    "has the settings biastee, and no amplifier",
+                ),
+                (f"{name};{other.address}{rest},noise=gpio:gpio:8", "has the pins 0 to 7"),
+                (f"{name};{other.address}{rest},noise=gpio:A:1", "has the banks gpio, and no A"),
+                (name + rest + ",noise=biastee", "one input has nothing to be measured with"),
+            ):
+                with self.assertRaisesRegex(InputError, problem):
+                    open_input(text)
         # nobody listens there any more
-        with self.assertRaisesRegex(InputError, f"rtl_tcp=127.0.0.1:{server.port} cannot"):
-            open_input(name)
+        with self.assertRaisesRegex(
+            InputError, f"{server.address}: Connection refused: is rtl_tcp"
+        ):
+            open_input(name + rest)
+
+    def test_settings(self):
+        """The bias tee and the crystal's error of one server; a gain that the tuner lacks is said;
+        a server that ends says so at the end."""
+        with RtlTcpServer(lambda _, sent: None if sent > 4e6 else bytes(50000)) as server:
+            signals = open_input(
+                f"rtl_tcp:{server.address},bias=1,ppm=-12,rate={RATE},freq=100e6,gain=30"
+            )
+            self.assertIn("gain=29.7, the nearest to 30 dB", " ".join(signals.warnings))
+            source, sink = signals.source(2000), blocks.vector_sink_c()
+            top = gr.top_block()
+            top.connect(source, sink)
+            top.run()
+            self.assertEqual(len(sink.data()), 2000)
+        self.assertEqual(server.told(double.BIAS_TEE), [1])
+        self.assertEqual(server.told(double.CORRECTION), [2**32 - 12])
 
 
 if __name__ == "__main__":

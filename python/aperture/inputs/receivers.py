@@ -185,6 +185,8 @@ class Driver:
 
     block = None  # GNU Radio's source
     text = ""  # the user's own words
+    patience = 3.0  # s, after which a receiver that sends nothing is given up
+    tags_tuning = False  # True: the source says where a frequency begins to hold
 
     def ranges(self, key, channel):
         """Ranges of `rate`, `freq` or `gain`."""
@@ -226,6 +228,13 @@ class Driver:
             ValueError: The device has no such switch; it says what there is.
         """
         raise ValueError(f"{self.text} has no switch that can be used while it runs")
+
+    def error(self):
+        """Returns why the source has ended, "" where it has not or does not say."""
+        return ""
+
+    def close(self):
+        """Gives the device free, where an input cannot be what is said of it."""
 
     def start_at(self, seconds_from_now):
         """Lets the samples begin at a time, where it can."""
@@ -315,10 +324,18 @@ class ReceiverFormat(InputFormat):
         return request
 
     def open(self, request):
-        values = request.values
-        channels = values.get("channels", 1)
+        channels = request.values.get("channels", 1)
         drivers = self.open_devices(request, channels)
-        warnings = []
+        try:
+            return self._signals(request, drivers, channels)
+        except BaseException:
+            for driver in drivers:
+                driver.close()
+            raise
+
+    def _signals(self, request, drivers, channels):
+        """Sets up what was opened, and makes Signals of it."""
+        values, warnings = request.values, []
         for driver in drivers:
             warnings += self._set_up(request, driver, channels)
         if "time" in values:

@@ -3,4 +3,4 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""Addresses of UDP, and sockets that listen there."""
+"""Addresses, sockets that listen for packets, and protocols of servers of samples."""

@@ -3,7 +3,8 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""Addresses of UDP, as MeerKAT's tools write them, and sockets that listen there."""
+"""Addresses of UDP, as MeerKAT's tools write them, sockets that listen there, and addresses of
+servers of TCP."""
 
 import ipaddress
 import re
@@ -58,6 +59,21 @@ def parse_addresses(name, text):
     if len(found) > MOST_ADDRESSES:
         refuse(name, text, f"at most {MOST_ADDRESSES} addresses")
     return found
+
+
+def server_address(name, text, default_port):
+    """Returns host and port of HOST or HOST:PORT, [IPv6] or [IPv6]:PORT: a server of TCP."""
+    match = isinstance(text, str) and re.fullmatch(
+        r"(?:\[([0-9a-fA-F:.%\w]+)\]|([^\s:\[\]]+))(?::(\d{1,5}))?", text
+    )
+    if not match or not 1 <= int(match[3] or default_port) <= 65535:
+        refuse(name, text, f"HOST:PORT; the port is {default_port} if it is left out")
+    return match[1] or match[2], int(match[3] or default_port)
+
+
+def address_text(host, port):
+    """Returns the text that server_address() reads."""
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
 
 
 def parse_senders(name, values):

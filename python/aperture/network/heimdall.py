@@ -11,14 +11,13 @@ client sends `streaming` and gets one; for each further frame it sends `IQDownlo
 once: the server compares the text of one recv(). It serves one client.
 """
 
-import re
 import socket
 import struct
 from dataclasses import dataclass
 
 import numpy as np
 
-from ..parameters.rules import refuse
+from .tcp_client import ProtocolError, TcpClient
 
 PORT, CONTROL_PORT = 5000, 5001
 SYNC_WORD = 0x2BF7B95A
@@ -61,10 +60,6 @@ HEADER = np.dtype(
 )
 
 
-class ProtocolError(OSError):
-    """The server sends what is no frame, or nothing more; the message names it."""
-
-
 @dataclass(frozen=True)
 class Header:
     """
@@ -105,15 +100,7 @@ class Header:
         return "" if self.samples else "no samples"
 
 
-def address_of(name, text):
-    """Host and port of HOST or HOST:PORT, [IPv6] or [IPv6]:PORT."""
-    match = re.fullmatch(r"(?:\[([0-9a-fA-F:.%\w]+)\]|([^\s:\[\]]+))(?::(\d{1,5}))?", text)
-    if not match or not 1 <= int(match[3] or PORT) <= 65535:
-        refuse(name, text, f"HOST:PORT; the port is {PORT} if it is left out")
-    return match[1] or match[2], int(match[3] or PORT)
-
-
-class Client:
+class Client(TcpClient):
     """
     A connection to the IQ server. patience: seconds that it waits for bytes.
 
@@ -126,54 +113,24 @@ class Client:
     """
 
     def __init__(self, host, port, patience):
-        self.name = f"{host}:{port}"
-        try:
-            self._socket = socket.create_connection((host, port), patience)
-        except OSError as error:
-            raise OSError(
-                f"{self.name}: {error.strerror or error}: is heimdall_daq_fw running there, with "
-                "out_data_iface_type = eth?"
-            ) from None
+        super().__init__(
+            host,
+            port,
+            patience,
+            "is heimdall_daq_fw running there, with out_data_iface_type = eth?",
+        )
         self._command = b"streaming"
-        self._patience = patience
-
-    def close(self):
-        """Ends the connection, from any thread."""
-        try:
-            self._socket.shutdown(socket.SHUT_RDWR)
-        except OSError:
-            pass  # the other side was faster
-        self._socket.close()
 
     def next(self):
         """Returns the next frame: its Header, and its samples, complex64 [channel][sample]."""
-        try:
-            self._socket.sendall(self._command)
-            self._command = b"IQDownload"
-            raw = np.empty(1, HEADER)
-            self._fill(raw, "a header")
-            header = self._header(raw[0])
-            samples = np.empty((header.channels, header.samples), np.complex64)
-            self._fill(samples, f"the samples of frame {header.index}")
-        except TimeoutError:
-            raise ProtocolError(
-                f"{self.name}: nothing came for {self._patience:g} s (another client may have the "
-                "server: it serves one)"
-            ) from None
-        except ConnectionError as error:
-            raise ProtocolError(f"{self.name}: {error.strerror}") from None
+        self.send(self._command)
+        self._command = b"IQDownload"
+        raw = np.empty(1, HEADER)
+        self.fill(raw, "a header")
+        header = self._header(raw[0])
+        samples = np.empty((header.channels, header.samples), np.complex64)
+        self.fill(samples, f"the samples of frame {header.index}")
         return header, samples
-
-    def _fill(self, buffer, what):
-        view, got = memoryview(buffer.reshape(-1).view(np.uint8)), 0
-        while got < len(view):
-            count = self._socket.recv_into(view[got:])
-            if count == 0:
-                raise ProtocolError(
-                    f"{self.name}: the server ended the connection after {got} of {len(view)} "
-                    f"bytes of {what}"
-                )
-            got += count
 
     def _header(self, raw):
         """A Header, of one that can be."""

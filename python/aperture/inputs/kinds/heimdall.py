@@ -9,7 +9,8 @@ import contextlib
 import time
 
 from ...heimdall_source import heimdall_source
-from ...network.heimdall import CONTROL_PORT, Client, address_of
+from ...network.addresses import address_text, server_address
+from ...network.heimdall import CONTROL_PORT, PORT, Client
 from ...parameters.errors import ParameterError
 from ...parameters.rules import number_reader, whole_reader
 from ...streams.silent_block import silent
@@ -51,7 +52,7 @@ class Heimdall(InputFormat):
         if len(request.names) != 1:
             raise request.error("one KrakenSDR is an input, of all its channels")
         try:
-            host, port = address_of("address", request.names[0])
+            host, port = server_address("address", request.names[0], PORT)
         except ParameterError as error:
             raise request.error(str(error)) from None
         with contextlib.closing(Client(host, port, PATIENCE)) as client:
@@ -66,7 +67,7 @@ class Heimdall(InputFormat):
             frequency,
         )
         parameters = dict(
-            address=f"[{host}]:{port}" if ":" in host else f"{host}:{port}",
+            address=address_text(host, port),
             channels=header.channels,
             frequency=float(values.get("freq", 0)),
             gain=values.get("gain"),

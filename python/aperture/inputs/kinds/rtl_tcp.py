@@ -3,14 +3,83 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""`rtl_tcp:`, RTL-SDRs that rtl_tcp serves over a network, by way of gr-osmosdr."""
+"""`rtl_tcp:`, RTL-SDRs that rtl_tcp serves over a network."""
 
-from dataclasses import replace
+from ...network import rtl_tcp
+from ...parameters.errors import ParameterError
+from ...parameters.rules import whole_reader
+from ...rtl_tcp_source import rtl_tcp_source
+from ...streams.silent_block import silent
+from ..receivers import Driver, Ranges, ReceiverFormat, choice
 
-from .osmosdr import Osmosdr
+#: keys behind the address of a server, and which parameter of the source each of them is
+OF_A_SERVER = {
+    "bias": ("bias_tee", whole_reader(0, 1)),
+    "ppm": ("correction", whole_reader(-1000, 1000)),
+}
+PINS = "gpio"  # the name of the bank
+SETTERS = {
+    "rate": "use_rate",
+    "bandwidth": "use_bandwidth",
+    "freq": "set_frequency",
+    "gain": "set_gain",
+}
 
 
-class RtlTcp(Osmosdr):
+class RtlTcpDriver(Driver):
+    """A server of rtl_tcp: what it is told, since it tells nothing."""
+
+    patience = 12.0  # the source tries for 10 s to reach a server that was lost
+    tags_tuning = True
+
+    def __init__(self, block, text):
+        self.block, self.text = block, text
+        self._values = {"antenna": "RX", "bandwidth": 0.0}
+
+    def ranges(self, key, channel):
+        if key == "rate":
+            return Ranges(rtl_tcp.RATES)
+        if key == "freq":
+            return Ranges(((1, rtl_tcp.MOST_FREQUENCY),))
+        if key == "gain":
+            gains = self.block.gains()
+            return Ranges(((gains[0], gains[-1]),) if len(gains) > 1 else (), "dB")
+        return Ranges(((0, rtl_tcp.RATES[-1][1]),))
+
+    def set(self, key, channel, value):
+        if key in SETTERS:
+            getattr(self.block, SETTERS[key])(value)
+        self._values[key] = float(round(value)) if key in ("rate", "freq") else value
+
+    def get(self, key, channel):
+        return self.block.gain() if key == "gain" else self._values[key]
+
+    def switch_off_automatic_gain(self, channel):
+        pass  # the source does
+
+    def antennas(self, channel):
+        return ["RX"]
+
+    def sources(self, key):
+        return []
+
+    def noise_switch(self, switch):
+        if switch.pin is None:
+            choice(f"{self.text} has the settings", switch.name, ["biastee"])
+            return self.block.switch_bias_tee
+        choice(f"{self.text} has the banks", switch.name, [PINS])
+        if switch.pin >= rtl_tcp.PINS:
+            raise ValueError(f"{self.text} has the pins 0 to {rtl_tcp.PINS - 1}")
+        return lambda on: self.block.switch_pin(switch.pin, on)
+
+    def close(self):
+        self.block.close()
+
+    def error(self):
+        return self.block.error() or ""
+
+
+class RtlTcp(ReceiverFormat):
     kind = "rtl_tcp"
     summary = "RTL-SDRs that rtl_tcp serves over a network, as roof:1234"
     names = "HOST[:PORT][;HOST[:PORT]...]"
@@ -18,11 +87,35 @@ class RtlTcp(Osmosdr):
     def open_devices(self, request, channels):
         if channels != 1:
             raise request.error(f"channels={channels}: a server of rtl_tcp has one")
-        named = replace(request, names=tuple(f"rtl_tcp={name}" for name in request.names))
-        drivers = super().open_devices(named, channels)
-        for driver, name in zip(drivers, request.names):
-            driver.text = name
+        drivers = []
+        try:
+            for name in request.names:
+                drivers.append(self._driver(request, name))
+        except BaseException:
+            for driver in drivers:
+                driver.close()
+            raise
         return drivers
+
+    @staticmethod
+    def _driver(request, name):
+        address, *more = name.split(",")
+        values = {}
+        for entry in more:
+            key, _, text = entry.partition("=")
+            try:
+                if key not in OF_A_SERVER:
+                    raise ValueError(f"expected {' or '.join(OF_A_SERVER)} behind an address")
+                parameter, read = OF_A_SERVER[key]
+                values[parameter] = read(text)
+            except ValueError as error:
+                raise request.error(f"{entry}: {error}") from None
+        try:
+            block = silent(rtl_tcp_source, address=address, **values)
+            block.open()
+        except (ParameterError, OSError) as error:
+            raise request.error(str(error)) from None
+        return RtlTcpDriver(block, address)
 
 
 FORMAT = RtlTcp()

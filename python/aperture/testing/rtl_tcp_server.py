@@ -1,0 +1,120 @@
+#
+# Copyright 2026 gr-aperture's authors.
+#
+# SPDX-License-Identifier: GPL-3.0-or-later
+#
+"""A double of rtl_tcp, written from its protocol: it sends bytes to one client after the other."""
+
+import contextlib
+import socket
+import struct
+import threading
+import time
+
+R820T, GAINS = 5, 29  # a type of tuners, and the number of its gains
+#: commands
+FREQUENCY, RATE, GAIN_MODE, GAIN, CORRECTION, AGC, BIAS_TEE, WRITE_PIN = 1, 2, 3, 4, 5, 8, 14, 82
+
+
+class RtlTcpServer:
+    """
+    Sends `header` and what `samples(connection, sent)` gives: bytes, of the number of the
+    connection, from 0 on, and the bytes that were sent to it; None ends the connection, and
+    Ellipsis sends nothing more. `commands` are (connection, number, value) in their order, and
+    `switches` {pin: level} of now, the bias tee being pin 0. Entered and left by `with`.
+
+    pace: bytes a second, 0: as fast as they are taken. The first samples wait for a gain, which is
+    set last, so that a test sees all settings.
+    """
+
+    def __init__(self, samples, header=b"RTL0" + struct.pack(">II", R820T, GAINS), pace=0):
+        self._samples, self._header, self._pace = samples, header, pace
+        self.commands, self.switches, self.connections = [], {}, 0
+        self._set_up = set()  # connections that may send
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self.port = self._listening.getsockname()[1]
+        self._ended = threading.Event()
+        self._thread = threading.Thread(target=self._serve, daemon=True)
+
+    @property
+    def address(self):
+        """The text of the server's address."""
+        return f"127.0.0.1:{self.port}"
+
+    def told(self, number):
+        """The values of a command, in their order."""
+        return [value for _, found, value in self.commands if found == number]
+
+    def __enter__(self):
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_):
+        self._ended.set()
+        with contextlib.suppress(OSError):
+            self._listening.shutdown(socket.SHUT_RDWR)
+        self._listening.close()
+        self._thread.join()
+
+    def _serve(self):
+        while not self._ended.is_set():
+            try:
+                connection, _ = self._listening.accept()
+            except OSError:
+                return
+            number, self.connections = self.connections, self.connections + 1
+            with connection:
+                reader = threading.Thread(target=self._take, args=(connection, number))
+                reader.start()
+                with contextlib.suppress(OSError):
+                    self._stream(connection, number)
+                with contextlib.suppress(OSError):
+                    connection.shutdown(socket.SHUT_WR)
+                reader.join()
+
+    def _stream(self, connection, number):
+        connection.sendall(self._header)
+        while len(self._header) == 12 and number not in self._set_up:
+            if self._ended.wait(0.001):
+                return
+        connection.settimeout(0.1)
+        sent, begin = 0, time.monotonic()
+        while not self._ended.is_set():
+            block = self._samples(number, sent)
+            if block is None:
+                return
+            if block is Ellipsis:
+                self._ended.wait()
+                return
+            view = memoryview(block)
+            while view and not self._ended.is_set():
+                with contextlib.suppress(TimeoutError):
+                    view = view[connection.send(view) :]
+            sent += len(block)
+            if self._pace:
+                self._ended.wait(max(0, begin + sent / self._pace - time.monotonic()))
+
+    def _take(self, connection, number):
+        """Takes commands until the client ends."""
+        held = b""
+        while not self._ended.is_set():
+            try:
+                part = connection.recv(4096)
+            except TimeoutError:
+                continue
+            except OSError:
+                break
+            if not part:
+                break
+            held += part
+            while len(held) >= 5:
+                command, value = struct.unpack_from(">BI", held)
+                held = held[5:]
+                self.commands.append((number, command, value))
+                if command == GAIN:
+                    self._set_up.add(number)
+                elif command == BIAS_TEE:
+                    self.switches[0] = value
+                elif command == WRITE_PIN:
+                    self.switches[value >> 16] = value & 0xFFFF
+        self._set_up.add(number)
