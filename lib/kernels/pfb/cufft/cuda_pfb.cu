@@ -6,7 +6,7 @@
  */
 
 #include "kernels/common/makers.h"
-#include "kernels/pfb/cufft/fft.h"
+#include "kernels/gpu/fft.h"
 #include "kernels/pfb/fused/fused.h"
 #include "kernels/pfb/pfb.h"
 #include "kernels/pfb/pfb_samples.cuh"

@@ -5,8 +5,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#ifndef INCLUDED_APERTURE_KERNELS_PFB_CUFFT_FFT_H
-#define INCLUDED_APERTURE_KERNELS_PFB_CUFFT_FFT_H
+#ifndef INCLUDED_APERTURE_KERNELS_GPU_FFT_H
+#define INCLUDED_APERTURE_KERNELS_GPU_FFT_H
 
 #include "kernels/gpu/memory.h"
 #include <cufft.h>
@@ -118,4 +118,4 @@ private:
 
 } // namespace gr::aperture::kernels::cuda
 
-#endif /* INCLUDED_APERTURE_KERNELS_PFB_CUFFT_FFT_H */
+#endif /* INCLUDED_APERTURE_KERNELS_GPU_FFT_H */
