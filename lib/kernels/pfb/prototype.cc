@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "kernels/common/kaiser.h"
 #include "kernels/common/types.h"
 #include "kernels/pfb/prototype.h"
 #include <algorithm>
@@ -57,10 +58,7 @@ window_shape parse_window(const std::string& name)
             "window",
             "'" + name + "'",
             rule);
-    return [beta](double u) {
-        return std::cyl_bessel_i(0., beta * sqrt(std::max(0., 1 - u * u))) /
-               std::cyl_bessel_i(0., beta);
-    };
+    return [beta](double u) { return kaiser_window(u, beta); };
 }
 
 } // namespace
