@@ -78,10 +78,13 @@ beamformer_impl::make(int done,
 void beamformer_impl::tag_frame(uint64_t item, int64_t frame)
 {
     if (take_begin())
-        tag_description(
-            0,
-            item,
-            { time_of(frame), rate(), input_bandwidth(), input_samples_per_item() });
+        tag_description(0,
+                        item,
+                        { time_of(frame),
+                          rate(),
+                          input_bandwidth(),
+                          input_samples_per_item(),
+                          first_spectrum(frame) });
     else if (take_correction(frame))
         tag_time(0, item, time_of(frame));
     for (const auto& change : take_changes(frame))

@@ -74,7 +74,9 @@ corner_turn_impl::corner_turn_impl(const parameters& p,
 
 frame_writer::spectra_facts corner_turn_impl::facts() const
 {
-    return { 0, rate(), input_bandwidth(), input_samples_per_item(), 0 };
+    return {
+        0, rate(), input_bandwidth(), input_samples_per_item(), 0, first_spectrum_of(0, 1)
+    };
 }
 
 void corner_turn_impl::on_tag(int port, const gr::tag_t& tag)

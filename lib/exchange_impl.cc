@@ -284,7 +284,8 @@ void exchange_impl::tag_frame(uint64_t item, int64_t frame)
                             { time_of(frame),
                               rate(),
                               width * channels.count,
-                              input_samples_per_item() });
+                              input_samples_per_item(),
+                              first_spectrum_of(frame, d_spectra) });
         else if (corrected)
             tag_time(port, item, time_of(frame));
         const int shift = channels.first + channels.count / 2 - d_p.channels / 2;

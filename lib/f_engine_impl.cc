@@ -177,7 +177,8 @@ frame_writer::spectra_facts f_engine_impl::facts() const
              rate() / d_windows.hop(),
              d_windows.bandwidth(rate()),
              d_windows.samples(),
-             d_windows.frequency_shift(rate()) };
+             d_windows.frequency_shift(rate()),
+             d_windows.oversampled() ? std::optional<int64_t>(0) : std::nullopt };
 }
 
 void f_engine_impl::write(const timeline::run& run,

@@ -133,10 +133,13 @@ void flagger_impl::tag_frame(uint64_t item, int64_t frame)
     const auto changes = take_changes(frame);
     for (int port = 0; port < 2; port++) {
         if (begins)
-            tag_description(
-                port,
-                item,
-                { time_of(frame), rate(), input_bandwidth(), input_samples_per_item() });
+            tag_description(port,
+                            item,
+                            { time_of(frame),
+                              rate(),
+                              input_bandwidth(),
+                              input_samples_per_item(),
+                              first_spectrum(frame) });
         else if (corrected)
             tag_time(port, item, time_of(frame));
         for (const auto& change : changes)

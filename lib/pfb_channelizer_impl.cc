@@ -129,12 +129,14 @@ void pfb_channelizer_impl::tag_spectra(uint64_t item,
     const timestamp time = spectrum_time(spectrum);
     if (!d_described) {
         for (int port = 0; port < d_p.ports; port++)
-            tag_description(port,
-                            item,
-                            { time,
-                              rate() / d_windows.hop(),
-                              d_windows.bandwidth(rate()),
-                              d_windows.samples() });
+            tag_description(
+                port,
+                item,
+                { time,
+                  rate() / d_windows.hop(),
+                  d_windows.bandwidth(rate()),
+                  d_windows.samples(),
+                  d_p.oversampled() ? std::optional(spectrum) : std::nullopt });
         d_described = true;
     } else if (take_correction(position())) {
         for (int port = 0; port < d_p.ports; port++)

@@ -18,10 +18,7 @@
 
 namespace gr::aperture {
 
-namespace {
-
-//! Returns the ratio of a text `P/Q`, or `P`, in lowest terms.
-std::pair<int64_t, int64_t> ratio_of(const std::string& text)
+std::pair<int64_t, int64_t> oversampling_of(const std::string& text)
 {
     static const std::regex form("\\s*(\\d{1,6})\\s*(?:/\\s*(\\d{1,6})\\s*)?");
     std::smatch parts;
@@ -36,11 +33,13 @@ std::pair<int64_t, int64_t> ratio_of(const std::string& text)
     return { p / divisor, q / divisor };
 }
 
+namespace {
+
 //! Returns the samples from one spectrum to the next, 0 where they are as many as the
 //! transform has.
 int hop_of(const std::string& oversampling, const kernels::pfb::parameters& k)
 {
-    const auto [p, q] = ratio_of(oversampling);
+    const auto [p, q] = oversampling_of(oversampling);
     if (p == q)
         return 0;
     const int64_t product = k.length() * q, hop = product / p;

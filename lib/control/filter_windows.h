@@ -14,9 +14,14 @@
 #include <gnuradio/aperture/pfb_channelizer.h>
 #include <gnuradio/types.h>
 #include <optional>
+#include <string>
+#include <utility>
 
 namespace gr::aperture {
 
+//! Returns P and Q of an oversampling `P/Q`, or `P`, in lowest terms. \throws
+//! std::invalid_argument
+std::pair<int64_t, int64_t> oversampling_of(const std::string& text);
 //! Makes the parameters of the filter bank's kernel from those of the block. \throws
 //! std::invalid_argument
 kernels::pfb::parameters filter_parameters(const pfb_channelizer::parameters& p);
@@ -50,6 +55,8 @@ public:
     double bandwidth(double item_rate) const;
     //! Returns the frequency of the middle of channel n/2 above that of the band, in Hz.
     double frequency_shift(double item_rate) const;
+    //! Returns whether the phases of channels depend on where spectra are counted from.
+    bool oversampled() const { return d_p.oversampled(); }
     //! Returns the samples from one spectrum to the next.
     int64_t samples() const { return d_p.hop(); }
 

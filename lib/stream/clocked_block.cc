@@ -106,6 +106,7 @@ bool clocked_block::start()
     d_corrected = 0;
     d_rate = d_bandwidth = 0;
     d_samples_per_item = 0;
+    d_numbered.reset();
     d_frequency.reset();
     d_changes.clear();
     d_settings.clear();
@@ -654,6 +655,9 @@ void clocked_block::read_tags_of_item(int port,
                        std::to_string(port) + " must have a count");
         } else if (t.key == key(tags::settings)) {
             read_settings(port, tick_of(port, item), t.value);
+        } else if (t.key == key(tags::first_spectrum)) {
+            if (const auto spectrum = count_of(t.value); spectrum && port == 0)
+                d_numbered = { tick_of(port, item), int64_t(*spectrum) };
         } else if (t.key != key(tags::rx_time) && t.key != key(tags::rx_rate) &&
                    t.key != key(tags::rx_freq) && t.key != key(tags::bandwidth) &&
                    t.key != key(tags::approximate) && t.key != key(tags::clock) &&
@@ -950,6 +954,16 @@ void clocked_block::tag_description(int port, uint64_t item, const description& 
         tag(port, item, tags::bandwidth, pmt::from_double(d.bandwidth));
     if (d.samples_per_item > 0)
         tag(port, item, tags::samples_per_item, pmt::from_uint64(d.samples_per_item));
+    if (d.first_spectrum)
+        tag(port, item, tags::first_spectrum, pmt::from_uint64(*d.first_spectrum));
+}
+
+std::optional<int64_t> clocked_block::first_spectrum_of(int64_t tick,
+                                                        int64_t spectra_of_item) const
+{
+    if (!d_numbered)
+        return std::nullopt;
+    return d_numbered->spectrum + (tick - d_numbered->tick) * spectra_of_item;
 }
 
 void clocked_block::tag_frequency(int port,

@@ -158,6 +158,7 @@ protected:
         double rate = 0;
         double bandwidth = 0;
         int64_t samples_per_item = 0;
+        std::optional<int64_t> first_spectrum = {};
     };
     void tag_description(int port, uint64_t item, const description& d);
     //! Tags rx_time, and beside it whether it is a guess, unless the item has it.
@@ -181,6 +182,9 @@ protected:
     std::optional<lost_spectra> read_missing(const gr::tag_t& tag, int port, int inputs);
     //! Adds one `missing` tag.
     void tag_missing(int port, uint64_t item, int input, uint64_t first, uint64_t count);
+
+    //! Returns `first_spectrum` of a tick by the last tag that said it, if any did.
+    std::optional<int64_t> first_spectrum_of(int64_t tick, int64_t spectra_of_item) const;
 
     //! Returns `bandwidth` of the input, and below `samples_per_item`; 0 without one.
     double input_bandwidth() const { return d_bandwidth; }
@@ -370,6 +374,10 @@ private:
     bool d_begun = false, d_ended = false;
     double d_rate = 0, d_bandwidth = 0;
     int64_t d_samples_per_item = 0;
+    struct numbered {
+        int64_t tick, spectrum;
+    };
+    std::optional<numbered> d_numbered; // the last first_spectrum, of port 0
     bool d_approximate = false;
     //! The facts that were said of an output.
     struct output_state {

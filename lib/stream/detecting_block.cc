@@ -184,20 +184,6 @@ void detecting_block::make_means(const timeline::run& run,
                      work_stream());
 }
 
-int64_t detecting_block::end_of_input() const
-{
-    const int64_t first = input_end() * d_p.spectra_per_frame,
-                  end = first + d_p.spectra_per_frame;
-    int64_t last = first;
-    for (const auto& gaps : lost()) {
-        const auto within = gaps.within(first, end);
-        last = std::max(last,
-                        !within.empty() && within.back().end == end ? within.back().first
-                                                                    : end);
-    }
-    return last;
-}
-
 int detecting_block::parts_before_end() const
 {
     const int64_t spectra = end_of_input() - input_end() * d_p.spectra_per_frame;

@@ -108,10 +108,8 @@ private:
     //! Returns the time of a spectrum since the start of the stream.
     timestamp time_of_spectrum(int64_t spectrum) const;
 
-    //! Returns where the input ended, in spectra: the rest of the frame is zeros, which
-    //! all sources lack. Only where there is an input_end().
-    int64_t end_of_input() const;
-    //! Returns the integrations of that frame which are not made of such zeros alone.
+    //! Returns the integrations of the frame in which the input ended which are not made
+    //! of such zeros alone.
     int parts_before_end() const;
 
     const parameters d_p;

@@ -45,6 +45,19 @@ void frame_reader::on_tag(int port, const gr::tag_t& tag)
     }
 }
 
+int64_t frame_reader::end_of_input() const
+{
+    const int64_t first = d_input_end * d_times, end = first + d_times;
+    int64_t last = first;
+    for (const auto& gaps : d_lost) {
+        const auto within = gaps.within(first, end);
+        last = std::max(last,
+                        !within.empty() && within.back().end == end ? within.back().first
+                                                                    : end);
+    }
+    return last;
+}
+
 void frame_reader::lose(int64_t frames)
 {
     for (auto& lost : d_lost)

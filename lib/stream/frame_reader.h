@@ -11,6 +11,7 @@
 #include "kernels/masks/missing_spectra.h"
 #include "stream/clocked_block.h"
 #include "stream/intervals.h"
+#include <optional>
 #include <utility>
 
 namespace gr::aperture {
@@ -45,6 +46,14 @@ protected:
     bool take_begin() { return std::exchange(d_begins, false); }
     //! Returns the frame within which the input ended, or -1.
     int64_t input_end() const { return d_input_end; }
+    //! Returns the spectrum within that frame which the input does not have any more: the
+    //! rest of the frame is zeros, which all sources lack.
+    int64_t end_of_input() const;
+    //! Returns `first_spectrum` of a frame, if any was said.
+    std::optional<int64_t> first_spectrum(int64_t frame) const
+    {
+        return first_spectrum_of(frame, d_times);
+    }
     void on_tag(int port, const gr::tag_t& tag) override;
 
 private:

@@ -174,7 +174,9 @@ void frame_writer::tag_frame(uint64_t item, int64_t end, int padding)
                             { time,
                               f.rate / d_layout.spectra_per_frame,
                               width * d_layout.selected_channels,
-                              f.samples * d_layout.spectra_per_frame });
+                              f.samples * d_layout.spectra_per_frame,
+                              f.numbered_from ? std::optional(first + *f.numbered_from)
+                                              : std::nullopt });
         else if (corrected)
             tag_time(port, item, time);
     d_described = true;

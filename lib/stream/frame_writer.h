@@ -13,6 +13,7 @@
 #include "stream/intervals.h"
 #include <atomic>
 #include <limits>
+#include <optional>
 
 namespace gr::aperture {
 
@@ -46,6 +47,9 @@ protected:
         double bandwidth;     //!< bandwidth of all channels, Hz
         int64_t samples;      //!< samples from one spectrum to the next
         double rx_freq_shift; //!< difference from the input's rx_freq to channel n/2, Hz
+        //! Difference of the tag `first_spectrum` from the spectra of this block;
+        //! nothing: there is no such tag.
+        std::optional<int64_t> numbered_from = {};
     };
     virtual spectra_facts facts() const = 0;
     //! Prepares the settings for a spectrum; returns for how many spectra they hold.

@@ -46,10 +46,10 @@ stream_states::stream_states(std::set<std::string> more) : d_more(std::move(more
 bool stream_states::is_state(const std::string& key)
 {
     static const std::set<std::string> keys = {
-        tags::rx_time,    tags::rx_freq,          tags::rx_rate, tags::approximate,
-        tags::clock,      tags::bandwidth,        tags::spectra, tags::counted,
-        tags::delay,      tags::samples_per_item, tags::phase,   tags::delay_rate,
-        tags::phase_rate, tags::spectrum_rate
+        tags::rx_time,    tags::rx_freq,          tags::rx_rate,       tags::approximate,
+        tags::clock,      tags::bandwidth,        tags::spectra,       tags::counted,
+        tags::delay,      tags::samples_per_item, tags::phase,         tags::delay_rate,
+        tags::phase_rate, tags::spectrum_rate,    tags::first_spectrum
     };
     return keys.count(key) > 0;
 }

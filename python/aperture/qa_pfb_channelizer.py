@@ -600,8 +600,10 @@ class qa_pfb_channelizer(gr_unittest.TestCase):
                     self.assertEqual(len(found), len(port))
                     self.assertEqual(
                         set(found),
-                        {"rx_time", "rx_freq", "rx_rate", "bandwidth", "samples_per_item"},
+                        {"rx_time", "rx_freq", "rx_rate", "bandwidth", "samples_per_item"}
+                        | ({"first_spectrum"} if ratio != "1" else set()),
                     )
+                    self.assertEqual(found.get("first_spectrum", 0), 0)
                     late = qa_tools.seconds_between(
                         found["rx_time"], rx_time(EPOCH, 0.75 + edge["delay"])
                     )

@@ -37,6 +37,9 @@ inline constexpr char clock[] = "rx_time_clock";
 inline constexpr char bandwidth[] = "bandwidth";
 //! uint64: samples of one input that one item advances by
 inline constexpr char samples_per_item[] = "samples_per_item";
+//! uint64, on frames of oversampled channels: number of the item's first spectrum since
+//! the first sample of the stream, from which the phases of channels count
+inline constexpr char first_spectrum[] = "first_spectrum";
 //! dictionary of `input`, `first` and `count`: spectra of an input that are zeros because
 //! their samples were lost. `first` counts spectra from the start of the stream.
 inline constexpr char missing[] = "missing";

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(tags.h) */
-/* BINDTOOL_HEADER_FILE_HASH(baea318bea9a420cf909f4e53645fd55) */
+/* BINDTOOL_HEADER_FILE_HASH(f0424e2a6ed7a0a3fe46d36a6eab98ec) */
 /***********************************************************************************/
 
 #include <gnuradio/aperture/tags.h>
@@ -35,6 +35,7 @@ Types and meanings are in docs/tags.md and gnuradio/aperture/tags.h.
     t.attr("ppm") = tags::ppm;
     t.attr("bandwidth") = tags::bandwidth;
     t.attr("samples_per_item") = tags::samples_per_item;
+    t.attr("first_spectrum") = tags::first_spectrum;
     t.attr("missing") = tags::missing;
     t.attr("input") = tags::input;
     t.attr("first") = tags::first;
