@@ -155,6 +155,12 @@ REFUSED = cases(
         window=1e9 | type=s8; steps=0 | cell_threshold=-1 | channel_threshold=float('nan') |
         spectrum_threshold=float('inf') | bad_channels=[1024] | bad_channels=[-1] | beams=60000 |
         device=gpu
+    synthesizer: channels=0 | channels=7 | beams=0 | total_channels=512 | first_channel=1 |
+        taps=65 | oversampling=27/32 | oversampling=5/3 | synthesis_taps=9 | prototype=[1.0] * 5 |
+        window=kaiser; beta=-1 | output_type=f32 | device=gpu |
+        output_type=f32; input_rate=1e6; sample_rate=1e6; passband=1 | spectra_per_frame=524288 |
+        output_type=f32; input_rate=1e6; sample_rate=3e6 |
+        output_type=f32; input_rate=1e6; sample_rate=1e6; frequency=1e6
     pulse_search: beams=0 | channels=0 | bandwidth=0 | center_frequency=1e6 | sample_time=0 |
         dms=[] | dms=[-1] | decimations=[1, 1] | decimations=[3] | decimations=[8192] |
         times_per_item=0 | dms=[0] * 1000; times_per_item=1048576 | threshold=0 | baseline=0 |
@@ -334,6 +340,10 @@ ALLOWED = cases(
     power_normalizer: type=s8; steps=5.5; beams=7 | segments=4; window=5 |
         bad_channels=range(100, 200); zero_dm=True | device=cpu |
         cell_threshold=0; channel_threshold=0; spectrum_threshold=0
+    synthesizer: type=sc8; beams=3; oversampling=32/27; taps=24 | window=kaiser; beta=6.5 |
+        channels=33; total_channels=64; first_channel=5; oversampling=4/3 | device=cpu |
+        real_input=True; output_type=f32; input_rate=64e6; sample_rate=32e6; frequency=-8e6 |
+        output_type=f32; input_rate=64e6; sample_rate=32e6; frequency=1e9; frequency_is=sky
     pulse_search: dms=[0, 10.5, 3]; decimations=[1, 4, 2]; times_per_item=1000 |
         beams=2; positions=[0, 0, 1, 0]; neighbors=1; most_beams=1 | device=cpu; widest=1
     candidate_sink: type=s8; beams=3 | filename=x.csv; type=u8; pictures=1.5

@@ -27,7 +27,12 @@ THREADS = (
     "qa_device_repeats_cc",
     "qa_timed_beam_settings_cc",
 )
-KERNELS = ("qa_kernels_cc", "qa_beam_kernels_cc", "qa_f_engine_kernels_cc")
+KERNELS = (
+    "qa_kernels_cc",
+    "qa_beam_kernels_cc",
+    "qa_f_engine_kernels_cc",
+    "qa_synthesis_kernels_cc",
+)
 PROGRAMS = BUILD / "tests" / "sanitizers"
 SUPPRESSIONS = SOURCE / "tests" / "sanitizers" / "thread.supp"
 

@@ -226,6 +226,7 @@ MAY_INCLUDE = {
     "kernels/power_means": GROUND | {"kernels/detection", "kernels/masks"},
     "kernels/pulses": GROUND | {"kernels/dedispersion"},
     "kernels/select": GROUND,
+    "kernels/synthesis": GROUND,
     "kernels/xengine": GROUND,
 }
 MAY_INCLUDE["kernels/registry"] = {"common", "runtime"} | {

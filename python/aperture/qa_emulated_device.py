@@ -236,6 +236,26 @@ CASES = {
         lambda device: aperture.select_inputs(**FRAME, type="sc8", selected=[2, 0], device=device),
         [FRAME_BYTES // INPUTS * 2],
     ),
+    "synthesizer": Case(
+        functools.partial(
+            aperture.synthesizer,
+            channels=CHANNELS,
+            beams=INPUTS,
+            spectra_per_frame=TIMES,
+            total_channels=12,
+            first_channel=2,
+            oversampling="4/3",
+            type="sc8",
+            output_type="f32",
+            input_rate=9 * TIMES * 512.0,
+            sample_rate=2e5,
+            frequency=-5e4,
+        ),
+        [frames()],
+        [4 * INPUTS],
+        [[tag for tag in frame_tags() if tag[1] not in ("bandwidth", "samples_per_item")]],
+        (17, 3),
+    ),
     "visibility_averager": Case(
         functools.partial(
             aperture.visibility_averager,

@@ -24,6 +24,7 @@
 #include "kernels/pulses/pulse_search.h"
 #include "kernels/select/input_select.h"
 #include "kernels/select/product_select.h"
+#include "kernels/synthesis/synthesizer.h"
 #include "kernels/xengine/xengine.h"
 #include "runtime/plugin.h"
 #include <memory>
@@ -38,7 +39,7 @@ namespace gr::aperture::kernels {
         kernel(exchange) kernel(flagging) kernel(input_select) kernel(mask_counts)   \
             kernel(pfb) kernel(power_detector) kernel(power_means)                   \
                 kernel(power_normalizer) kernel(product_select) kernel(pulse_search) \
-                    kernel(visibility_average) kernel(xengine)
+                    kernel(synthesizer) kernel(visibility_average) kernel(xengine)
 
 //! The function that makes a kernel for a GPU of this index; see kernels/common/makers.h.
 template <class Kernel>

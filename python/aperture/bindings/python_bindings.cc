@@ -55,6 +55,7 @@ void bind_select_inputs(py::module& m);
 void bind_snapshot(py::module& m);
 void bind_spead(py::module& m);
 void bind_stream_align(py::module& m);
+void bind_synthesizer(py::module& m);
 void bind_stream_states(py::module& m);
 void bind_tags(py::module& m);
 void bind_references(py::module& m);
@@ -115,6 +116,7 @@ PYBIND11_MODULE(aperture_python, m)
     bind_snapshot(m);
     bind_spead(m);
     bind_stream_align(m);
+    bind_synthesizer(m);
     bind_stream_states(m);
     bind_tags(m);
     bind_references(m);

@@ -63,6 +63,7 @@ class on_device:
         "power_detector",
         "power_normalizer",
         "pulse_search",
+        "synthesizer",
         "visibility_averager",
         "voltage_ring",
         "xengine",
