@@ -11,7 +11,8 @@
  * bench_averages [DEVICE [ITEMS]]
  *
  * ITEMS: items in a call (default 8). On the CPU times are those of the processors, which
- * other programs do not lengthen; a figure is the median of 7 runs.
+ * other programs do not lengthen, but threads that wait for others do: OMP_NUM_THREADS=1
+ * measures one. A figure is the median of 7 runs.
  */
 
 #include "kernels/averaging/visibility_average.h"
@@ -106,11 +107,11 @@ int main(int argc, char** argv)
                                                   kind == 3 ? rotations.data()
                                                             : nullptr };
             const double seconds = seconds_of(d, *s, [&] {
-                kernel->accumulate(static_cast<const cfloat*>(in.get()),
-                                   kind == 2 ? static_cast<const uint32_t*>(counts.get())
-                                             : nullptr,
-                                   some,
-                                   *s);
+                kernel->accumulate(
+                    reinterpret_cast<const cfloat*>(in.get()),
+                    kind == 2 ? reinterpret_cast<const uint32_t*>(counts.get()) : nullptr,
+                    some,
+                    *s);
             });
             const double bytes = double(count) * (kind == 2 ? 12 : 8);
             std::printf("%6d %8d %7d %7d %7s %7.2f\n",

@@ -707,6 +707,66 @@ class qa_averages_of_chains(gr_unittest.TestCase):
         self.assertIn("'c'", str(told[0]))
         self.assertIn("'s'", str(told[1]))
 
+    def test_another_direction(self):
+        """
+        The F-engine follows another direction from within an integration on: its delays are taken
+        out on both sides, and the average that ends there and the next one are together as if
+        nothing had changed.
+        """
+        array = self.array_of(10.0, [Source("s", azimuth=30.0, elevation=60.0)])
+        rng = np.random.default_rng(6)
+        # below half a sample, so that only phases change
+        models = [(rng.uniform(-1e-4, 1e-4, 3), rng.uniform(-3, 3, 3)) for _ in range(3)]
+
+        def message(model, seconds, name):
+            made = pmt.make_dict()
+            for key, value in {
+                "delay": pmt.init_f64vector(3, model[0].tolist()),
+                "phase": pmt.init_f64vector(3, model[1].tolist()),
+                "time": to_pmt(rx_time(self.START, seconds)),
+                "direction": to_pmt({"name": pmt.intern(name)}),
+            }.items():
+                made = pmt.dict_add(made, pmt.intern(key), value)
+            return made
+
+        def averages(tracked):
+            """[item][channel][product], counts and settings."""
+            top = gr.top_block()
+            source = array_source(array, samples=9000, start_time=self.START, inputs_per_port=3)
+            engine = aperture.f_engine(
+                channels=self.CHANNELS, inputs=3, inputs_per_port=3, spectra_per_frame=10
+            )
+            xengine = aperture.xengine(self.CHANNELS, 3, 10, "fc32", 2, "frames")
+            averager = aperture.visibility_averager(self.CHANNELS, 3, 6, centers=1)
+            averager.take_delays(0, *[models[0][0], [], models[0][1]])
+            for seconds, model in tracked:
+                told = message(model, seconds, f"at {seconds}")
+                engine.to_basic_block()._post(pmt.intern("delays"), told)
+                averager.to_basic_block()._post(pmt.intern("tracked"), told)
+            sink = blocks.vector_sink_c(self.CHANNELS * 6)
+            top.connect(source, engine, xengine, averager, sink)
+            top.run()
+            self.assertFalse(averager.error())
+            values = np.reshape(sink.data(), (-1, self.CHANNELS, 6))
+            said = [(t.offset, str(t.key), qa_tools.from_pmt(t.value)) for t in sink.tags()]
+            tags = [qa_tools.Tag(*tag) for tag in said]
+            counted = [v[0] for _, v in each_of(tags, "counted", len(values))]
+            return values, np.array(counted), [v for _, v in each_of(tags, "spectra", len(values))]
+
+        plain, counts, _ = averages([])
+        self.assertGreaterEqual(len(plain), 4)
+        # another one from a frame on that is neither the first of an integration nor of an average
+        found, parts, spectra = averages([(0.0, models[1]), (1.7, models[2])])
+        self.assertEqual(len(found), len(plain) + 1)
+        cut = int(np.flatnonzero(np.array(spectra) < 120)[0])
+        self.assertEqual(spectra[cut] + spectra[cut + 1], 120)
+        self.assertEqual(spectra[cut] % 20, 10)
+        joined = (found * parts[:, None, None])[cut : cut + 2].sum(0) / parts[cut : cut + 2].sum()
+        found = np.concatenate([found[:cut], [joined], found[cut + 2 :]])
+        size = np.abs(plain).max()
+        np.testing.assert_allclose(found, plain, rtol=0, atol=2e-5 * size)
+        self.assertGreater(np.abs(np.angle(plain[0, :, 1])).max(), 0.1)
+
     def test_files(self):
         """A file of averages is one of the full correlation, averaged: values, times, channels."""
         array = self.array_of(100.0, [])
