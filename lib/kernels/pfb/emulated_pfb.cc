@@ -53,7 +53,7 @@ public:
     counts clamped() const override { return d_host->clamped(); }
     void set_gains(const cfloat* gains, stream& s) override
     {
-        run(s, &pfb::set_gains, kept(gains, size_t(d_p.inputs()) * d_p.channels));
+        run(s, &pfb::set_gains, kept(gains, size_t(d_p.inputs()) * d_p.kept_channels()));
     }
     void set_delays(const delay* delays, stream& s) override
     {
@@ -83,7 +83,8 @@ public:
             sources_of_call(sources, ports),
             spans(spectra,
                   d_p.ports,
-                  count * d_p.inputs_per_port * d_p.channels * size_of(d_p.output)),
+                  count * d_p.inputs_per_port * d_p.kept_channels() *
+                      size_of(d_p.output)),
             count);
     }
 

@@ -46,6 +46,30 @@ APERTURE_SEPARATE(uint32_t)
 APERTURE_SEPARATE(uint64_t)
 #undef APERTURE_SEPARATE
 
+//! Bytes that a processor gets from memory together.
+constexpr size_t cache_line = 64;
+
+//! Separates neighbouring inputs of many, so that each cache line is read once: `span`
+//! samples of the first one, then those of the next.
+template <class Sample>
+void separate_together(const Sample* in,
+                       Sample* out,
+                       size_t inputs,
+                       size_t count,
+                       size_t stride,
+                       size_t span)
+{
+    constexpr size_t most = cache_line / sizeof(Sample);
+    if (inputs == most)
+        for (size_t i = 0; i < count; i++)
+            for (size_t each = 0; each < most; each++)
+                out[each * span + i] = in[i * stride + each];
+    else
+        for (size_t i = 0; i < count; i++)
+            for (size_t each = 0; each < inputs; each++)
+                out[each * span + i] = in[i * stride + each];
+}
+
 //! Unpacks sc4, with -8 read as -7.
 APERTURE_SIMD void
 unpack_nibbles(const int8_t* in, float* out, size_t count, size_t stride)
@@ -179,16 +203,17 @@ public:
           d_transform(measured_fft::of(p.length(), d_parts == 1)),
           d_lines(make_fft_buffer(d_batch * d_fir.stride())),
           d_spectrum(make_fft_buffer(2 * (p.channels + 1))),
-          d_gains(size_t(p.inputs()) * p.channels, 1),
+          d_gains(size_t(p.inputs()) * p.kept_channels(), 1),
           d_unit_gains(p.inputs(), true),
-          d_rotated(p.channels),
+          d_rotated(p.kept_channels()),
           d_shifts(p.inputs()),
           d_clamped(p.inputs()),
           d_minima(p.inputs())
     {
         const size_t floats = p.span(d_batch) * d_parts;
         if (p.inputs_per_port > 1 || p.input == sample_type::sc4 || is_packed(p.input))
-            d_separate = make_fft_buffer(floats);
+            d_separate = make_fft_buffer(
+                std::max(floats, p.span(d_batch) * cache_line / sizeof(float)));
         if (p.oversampled()) {
             d_converted = make_fft_buffer(floats + host_fir::padding());
             std::fill_n(d_converted.get(), floats + host_fir::padding(), 0.f);
@@ -202,9 +227,10 @@ public:
     {
         std::copy_n(gains, d_gains.size(), d_gains.begin());
         for (int input = 0; input < d_p.inputs(); input++) {
-            const cfloat* of_input = gains + size_t(d_p.channels) * input;
-            d_unit_gains[input] = std::all_of(
-                of_input, of_input + d_p.channels, [](cfloat g) { return g == 1.f; });
+            const cfloat* of_input = gains + size_t(d_p.kept_channels()) * input;
+            d_unit_gains[input] = std::all_of(of_input,
+                                              of_input + d_p.kept_channels(),
+                                              [](cfloat g) { return g == 1.f; });
         }
     }
 
@@ -218,6 +244,9 @@ public:
             d_shifts[input] = delays[input].samples;
         }
         d_spectrum_number = 0;
+        d_alike = std::all_of(d_shifts.begin(), d_shifts.end(), [&](int64_t shift) {
+            return shift == d_shifts[0];
+        });
     }
 
     void set_position(int64_t spectrum, stream&) override { d_position = spectrum; }
@@ -225,12 +254,14 @@ public:
     void
     execute(const source* sources, void* const* spectra, size_t count, stream&) override
     {
-        const size_t item = d_p.inputs_per_port * d_p.channels * size_of(d_p.output);
+        const size_t item =
+            size_t(d_p.inputs_per_port) * d_p.kept_channels() * size_of(d_p.output);
         for (int port = 0; port < d_p.ports; port++) {
             if (!sources[port].samples) {
                 std::memset(spectra[port], 0, count * item);
                 continue;
             }
+            d_separated = -1;
             // all inputs of a batch while their interleaved samples are in the cache
             for (size_t first = 0; first < count; first += d_batch)
                 for (int i = 0; i < d_p.inputs_per_port; i++)
@@ -261,8 +292,9 @@ private:
     //! second-level cache, with the interleaved samples of all inputs of a port.
     static size_t batch_of(const parameters& p)
     {
-        const int floats = p.length() * (is_complex(p.input) ? 2 : 1) * p.inputs_per_port;
-        return std::clamp(65536 / floats, 8, 64);
+        const int64_t floats =
+            int64_t(p.length()) * (is_complex(p.input) ? 2 : 1) * p.inputs_per_port;
+        return size_t(std::clamp<int64_t>(65536 / floats, 8, 64));
     }
 
     //! Returns the prototype for each float of a sample, with the signs of other
@@ -273,8 +305,9 @@ private:
             return p.prototype;
         std::vector<float> h;
         for (size_t j = 0; j < p.prototype.size(); j++) {
-            // (-1)^j moves channel 0 to -fs/2
-            const float real = j % 2 ? -p.prototype[j] : p.prototype[j];
+            // (-1)^j moves channel 0 to -fs/2; odd numbers of channels are rotated
+            const bool negative = j % 2 && p.length() % 2 == 0;
+            const float real = negative ? -p.prototype[j] : p.prototype[j];
             h.push_back(real);
             h.push_back(p.inverted ? -real : real); // conjugated
         }
@@ -306,19 +339,34 @@ private:
             const char* in = static_cast<const char*>(port) + start * int64_t(size);
             if (inputs == 1)
                 return in;
-            separate_samples(in, out, count, size);
+            const int together = int(cache_line / size);
+            if (d_alike && inputs > 4) {
+                // inputs come in order, and all of a batch before those of the next one
+                if (i % together == 0 || d_separated != first)
+                    separate_samples(in - i % together * int64_t(size),
+                                     out,
+                                     std::min(together, inputs - i / together * together),
+                                     count,
+                                     size);
+                d_separated = first;
+                return static_cast<char*>(out) + i % together * count * size;
+            }
+            separate_samples(in, out, 1, count, size);
         }
         return out;
     }
 
-    void separate_samples(const char* in, void* out, size_t count, size_t size)
+    void
+    separate_samples(const char* in, void* out, int together, size_t count, size_t size)
     {
         const auto run = [&](auto sample) {
             using type = decltype(sample);
-            separate(reinterpret_cast<const type*>(in),
-                     static_cast<type*>(out),
-                     count,
-                     d_p.inputs_per_port);
+            const auto* from = reinterpret_cast<const type*>(in);
+            auto* to = static_cast<type*>(out);
+            if (together == 1)
+                separate(from, to, count, d_p.inputs_per_port);
+            else
+                separate_together(from, to, together, count, d_p.inputs_per_port, count);
         };
         if (size == 1)
             run(uint8_t());
@@ -330,11 +378,10 @@ private:
             run(uint64_t());
     }
 
-    //! Filters samples of input i of a port from `first` on into lines of transforms.
+    //! Filters samples x, as samples_of() gives them, into lines of transforms.
     //! \param number of the first spectrum in the call
-    void filter(const void* port, int64_t first, size_t number, size_t spectra, int i)
+    void filter(const void* x, size_t number, size_t spectra)
     {
-        const void* x = samples_of(port, first, d_p.span(spectra), i);
         const auto run = [&](const auto* samples) {
             if (d_p.oversampled())
                 filter_apart(samples, number, spectra);
@@ -364,7 +411,7 @@ private:
             const size_t passed = (d_position + first + m) % length * d_p.hop() % length;
             // the prototype has the sign (-1)^j of the samples from the row's first one
             // on
-            const float sign = d_parts == 2 && passed % 2 ? -1 : 1;
+            const float sign = d_parts == 2 && length % 2 == 0 && passed % 2 ? -1 : 1;
             float* line = d_lines.get() + m * d_fir.stride();
             const size_t here = (length - passed) * d_parts, rest = d_floats - here;
             volk_32f_s32f_multiply_32f(
@@ -373,36 +420,49 @@ private:
         }
     }
 
-    //! Counts samples that are read as others: the lowest integer of 8 and 4 bits.
-    void count_lowest(const source& from, int64_t first, int64_t end, int input, int i)
+    /*!
+     * Counts samples that are read as others, the lowest integer of 8 and 4 bits, from
+     * `counted` to before `end` of those that begin at `first`.
+     * \param x the same samples of this input in a row; of sc4 they are floats
+     */
+    void count_lowest(const void* port,
+                      const void* x,
+                      int64_t first,
+                      int64_t counted,
+                      int64_t end,
+                      int input)
     {
-        const auto* bytes = static_cast<const uint8_t*>(from.samples);
-        const int64_t stride = d_p.inputs_per_port;
-        if (first >= end)
+        if (counted >= end)
             return;
-        const int64_t at = first * stride + i, samples = end - first;
+        const int64_t count = end - counted, stride = d_p.inputs_per_port;
         if (d_p.input == sample_type::sc4)
-            d_minima[input] += count_nibble_minima(bytes + at, samples, stride);
+            d_minima[input] +=
+                count_nibble_minima(static_cast<const uint8_t*>(port) +
+                                        (first + counted) * stride + input % stride,
+                                    count,
+                                    stride);
         if (d_p.input == sample_type::s8)
-            d_minima[input] += count_real_minima(bytes + at, samples, stride);
+            d_minima[input] +=
+                count_real_minima(static_cast<const uint8_t*>(x) + counted, count, 1);
         if (d_p.input == sample_type::sc8)
-            d_minima[input] += count_complex_minima(
-                reinterpret_cast<const uint16_t*>(bytes) + at, samples, stride);
+            d_minima[input] +=
+                count_complex_minima(static_cast<const uint16_t*>(x) + counted, count, 1);
     }
 
     //! Makes spectra first ... first+count-1 of input i of a port.
     void channelize(
         const source& from, void* spectra, size_t first, size_t count, int port, int i)
     {
-        const size_t hop = d_p.hop(), n = d_p.channels;
+        const size_t hop = d_p.hop(), n = d_p.kept_channels();
         const int input = port * d_p.inputs_per_port + i;
         const int64_t start = int64_t(first * hop) - d_shifts[input];
         const size_t length = d_p.span(count);
         const size_t passed =
             first ? d_p.shared() : 0; // samples that the batch before has counted
         const size_t counted = std::max(from.counted, first * hop + passed) - first * hop;
-        count_lowest(from, start + counted, start + length, input, i);
-        filter(from.samples, start, first, count, i);
+        const void* x = samples_of(from.samples, start, length, i);
+        count_lowest(from.samples, x, start, int64_t(counted), int64_t(length), input);
+        filter(x, first, count);
         for (size_t m = 0; m < count; m++) {
             const size_t where = ((first + m) * d_p.inputs_per_port + i) * n;
             float* line = d_lines.get() + m * d_fir.stride();
@@ -435,13 +495,15 @@ private:
     bool transform(float* line, size_t spectrum, int input, int8_t* out)
     {
         transform(line, d_spectrum.get());
-        const auto* y = reinterpret_cast<const cfloat*>(d_spectrum.get());
+        const auto* y =
+            reinterpret_cast<const cfloat*>(d_spectrum.get()) + d_p.first_kept;
         if (!is_kept(y))
             return false;
+        const size_t count = d_p.kept_channels();
         d_clamped[input] +=
             has_gains(input)
-                ? scale_and_quantise(y, gains_of(input, spectrum), out, d_p.channels)
-                : quantise(d_spectrum.get(), d_p.channels, out);
+                ? scale_and_quantise(y, gains_of(input, spectrum), out, count)
+                : quantise(reinterpret_cast<const float*>(y), count, out);
         return true;
     }
 
@@ -449,14 +511,16 @@ private:
     bool transform(float* line, size_t spectrum, int input, cfloat* out)
     {
         // real samples give one more result than there are channels
-        if (d_parts == 2 && !has_gains(input) && measured_fft::aligned(out)) {
+        if (d_parts == 2 && d_p.kept_channels() == d_p.channels && !has_gains(input) &&
+            measured_fft::aligned(out)) {
             transform(line, reinterpret_cast<float*>(out));
             return is_kept(out);
         }
         transform(line, d_spectrum.get());
-        const auto* y = reinterpret_cast<const cfloat*>(d_spectrum.get());
+        const auto* y =
+            reinterpret_cast<const cfloat*>(d_spectrum.get()) + d_p.first_kept;
         volk_32fc_x2_multiply_32fc(
-            out, y, gains_of(input, spectrum), unsigned(d_p.channels));
+            out, y, gains_of(input, spectrum), unsigned(d_p.kept_channels()));
         return is_kept(y);
     }
 
@@ -465,6 +529,10 @@ private:
         d_transform.execute(line, spectrum);
         if (d_parts == 1 && d_p.inverted)
             mirror();
+        if (d_parts == 2 && d_p.length() % 2) {
+            auto* y = reinterpret_cast<cfloat*>(spectrum);
+            std::rotate(y, y + d_p.channels - d_p.channels / 2, y + d_p.channels);
+        }
     }
 
     //! Returns whether there are gains to multiply with.
@@ -473,15 +541,16 @@ private:
     //! Returns the gains [channel] of an input, for a spectrum of this call.
     const cfloat* gains_of(int input, size_t spectrum)
     {
-        const cfloat* gains = d_gains.data() + size_t(d_p.channels) * input;
+        const cfloat* gains = d_gains.data() + size_t(d_p.kept_channels()) * input;
         if (d_slopes.empty())
             return gains;
         const double number = d_spectrum_number + spectrum;
+        const double slope = d_slopes[input].slope(number);
         rotate_gains(gains,
-                     d_slopes[input].start(number),
-                     d_slopes[input].slope(number),
+                     d_slopes[input].start(number) + d_p.first_kept * slope,
+                     slope,
                      d_rotated.data(),
-                     d_p.channels);
+                     d_p.kept_channels());
         return d_rotated.data();
     }
 
@@ -503,15 +572,17 @@ private:
     const measured_fft& d_transform;
     fft_buffer d_lines;                // [spectrum][d_fir.stride()], of a batch
     fft_buffer d_spectrum;             // [channel]
-    std::vector<cfloat> d_gains;       // [input][channel]
+    std::vector<cfloat> d_gains;       // [input][channel that is kept]
     std::vector<bool> d_unit_gains;    // [input], whether all are 1
-    fft_buffer d_separate;             // samples of one input of a batch
+    fft_buffer d_separate;             // samples of one input of a batch, or of some
     fft_buffer d_converted, d_row;     // the same as float, and a row of them, filtered
     std::vector<cfloat> d_rotated;     // gains [channel] of a delayed spectrum
     std::vector<phase_slope> d_slopes; // [input]; empty: no delays
     std::vector<int64_t> d_shifts;     // samples [input]
-    uint64_t d_spectrum_number = 0;    // number of spectra since the delays were set
-    int64_t d_position = 0;            // number of the call's first spectrum
+    bool d_alike = true;               // all shifts are the same
+    int64_t d_separated = -1;       // first sample of the inputs in d_separate; -1: none
+    uint64_t d_spectrum_number = 0; // number of spectra since the delays were set
+    int64_t d_position = 0;         // number of the call's first spectrum
     std::vector<spectrum_of_input>* d_found = nullptr; // see clear_not_numbers()
     // other threads read these while this one counts
     std::vector<std::atomic<uint64_t>> d_clamped, d_minima;

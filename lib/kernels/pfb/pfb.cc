@@ -13,10 +13,15 @@ namespace gr::aperture::kernels {
 
 void pfb::parameters::check() const
 {
-    check_channels(channels);
+    if (is_complex(input))
+        require_range("channels", channels, 2, 65536);
+    else
+        check_channels(channels);
     require_range("taps", taps, 1, 64);
     require_range("ports", ports, 1, 65536);
-    require_range("inputs_per_port", inputs_per_port, 1, 65536);
+    // an upchanneliser has an input of the kernel for each channel of an input
+    require_range("inputs_per_port", inputs_per_port, 1, 1 << 24);
+    require_range("first_kept", first_kept, 0, channels - kept_channels());
     require(output == sample_type::fc32 || output == sample_type::sc8,
             "output_type",
             name_of(output),

@@ -32,6 +32,10 @@ public:
         std::vector<float> prototype; //!< [taps][length()]
         //! Samples from one spectrum to the next; 0: length(), critically sampled.
         int oversampled_hop = 0;
+        //! Channels that are written, from this one on; 0: all. Gains are theirs.
+        int first_kept = 0, kept = 0;
+        //! Returns the number of channels that are written.
+        int kept_channels() const { return kept ? kept : channels; }
         //! Returns the points of a transform, which are the samples of a tap.
         int length() const { return is_complex(input) ? channels : 2 * channels; }
         //! Returns the samples from one spectrum to the next.
@@ -55,7 +59,9 @@ public:
         std::vector<uint64_t> samples; //!< 8-bit samples of -128, 4-bit ones of -8
     };
 
-    //! Checks the channels; a prototype can be computed only for allowed ones.
+    //! Checks the channels of an F-engine; a prototype can be computed only for allowed
+    //! ones. The kernels themselves take any number from 2 on, of real samples an even
+    //! one.
     //! \throws std::invalid_argument
     static void check_channels(int channels);
 
@@ -64,7 +70,8 @@ public:
     virtual ~pfb() = default;
     virtual std::string implementation() const = 0;
 
-    //! Sets gains [input][channel] for all spectra from the next call on.
+    //! Sets gains [input][channel] of the channels that are written, for all spectra from
+    //! the next call on.
     virtual void set_gains(const cfloat* gains, stream&) = 0;
 
     /*!
@@ -102,7 +109,8 @@ public:
     //! Returns the rest of a port's source when `spectra` spectra of it are done.
     static source later(const parameters&, const source&, size_t spectra);
 
-    //! Makes spectra [port][spectrum][input][channel] of sources [port].
+    //! Makes spectra [port][spectrum][input][channel] of sources [port], of the channels
+    //! that are written.
     virtual void
     execute(const source* sources, void* const* spectra, size_t count, stream&) = 0;
 

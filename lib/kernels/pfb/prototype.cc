@@ -73,40 +73,50 @@ std::vector<float> prototype(int hop, int taps, const std::string& window)
     for (int64_t j = 0; j < length; j++) {
         const double offset = j - (length - 1) / 2.;
         const double x = M_PI * offset / hop;
-        // offset is a half-integer (length is even), so that x is never 0
-        h[j] = sin(x) / x * shape(offset / ((length - 1) / 2.));
+        // one of an odd number of samples lies in the middle
+        h[j] = (x == 0 ? 1 : sin(x) / x) * shape(offset / ((length - 1) / 2.));
         energy += h[j] * h[j];
     }
+    require(energy > 0,
+            "window",
+            "'" + window + "' of " + std::to_string(length) + " samples",
+            "other than zero somewhere: more taps make it longer");
     std::vector<float> scaled(length);
     for (int64_t j = 0; j < length; j++)
         scaled[j] = h[j] / sqrt(energy);
     return scaled;
 }
 
-double alias_of(const std::vector<float>& prototype, int length, int hop)
+prototype_response::prototype_response(const std::vector<float>& prototype, int length)
 {
     // some spacings from the middle the sums of 1/128 of a tap are as good as its samples
     const size_t together = std::max(1, length / 128);
-    std::vector<double> sums, places; // places in spacings^-1
     for (size_t first = 0; first < prototype.size(); first += together) {
         const size_t end = std::min(prototype.size(), first + together);
-        sums.push_back(std::accumulate(&prototype[first], &prototype[0] + end, 0.));
-        places.push_back((double(first) + double(end - 1)) / 2 / length);
+        d_sums.push_back(std::accumulate(&prototype[first], &prototype[0] + end, 0.));
+        d_places.push_back((double(first) + double(end - 1)) / 2 / length);
     }
-    const auto power = [&](double frequency) {
-        std::complex<double> sum;
-        for (size_t i = 0; i < sums.size(); i++)
-            sum += std::polar(sums[i], -2 * M_PI * frequency * places[i]);
-        return std::norm(sum);
-    };
+}
+
+double prototype_response::power(double spacings) const
+{
+    std::complex<double> sum;
+    for (size_t i = 0; i < d_sums.size(); i++)
+        sum += std::polar(d_sums[i], -2 * M_PI * spacings * d_places[i]);
+    return std::norm(sum);
+}
+
+double alias_of(const std::vector<float>& prototype, int length, int hop)
+{
+    const prototype_response response(prototype, length);
     constexpr int steps = 32, most_images = 3;
     double own = 0, images = 0; // at negative frequencies they are the same
     for (int step = 0; step < steps; step++) {
         const double frequency = 0.5 * (step + 0.5) / steps;
-        own += power(frequency);
+        own += response.power(frequency);
         for (int image = -most_images; image <= most_images; image++)
             if (image != 0)
-                images += power(frequency + double(image) * length / hop);
+                images += response.power(frequency + double(image) * length / hop);
     }
     return 10 * std::log10(images / own);
 }

@@ -141,7 +141,7 @@ std::string name_of(const pfb::parameters& p)
 
 std::vector<cfloat> random_gains(const pfb::parameters& p)
 {
-    std::vector<cfloat> gains(size_t(p.inputs()) * p.channels);
+    std::vector<cfloat> gains(size_t(p.inputs()) * p.kept_channels());
     std::normal_distribution<float> normal;
     for (auto& g : gains)
         g = gain_for(p.input) * cfloat(normal(random_bits), normal(random_bits));
@@ -203,7 +203,7 @@ void check_pfb(pfb_case c, bool plain)
     if (c.framed != checks_frames || !chosen_channels.wants(p.channels))
         return;
     const int64_t samples = p.span(c.spectra);
-    const size_t results = size_t(c.spectra) * p.inputs_per_port * p.channels;
+    const size_t results = size_t(c.spectra) * p.inputs_per_port * p.kept_channels();
     p.prototype = prototype(p.length(), p.taps, "hann");
     auto gains = random_gains(p);
     const auto delays = random_delays(p);
@@ -303,7 +303,7 @@ void check_pfb(pfb_case c, bool plain)
     const int half = c.delayed ? c.spectra / 2 : 0;
     const std::pair<int, int> calls[] = { { 0, half }, { half, c.spectra - half } };
     std::vector<guarded> aside; // results of the unaligned call
-    const size_t line = size_t(p.inputs_per_port) * p.channels * size_of(p.output);
+    const size_t line = size_t(p.inputs_per_port) * p.kept_channels() * size_of(p.output);
     if (c.unaligned_call >= 0)
         for (int port = 0; port < p.ports; port++)
             aside.emplace_back(calls[c.unaligned_call].second * line, 8);

@@ -187,6 +187,22 @@ void check_cases(bool quick)
                     check({ p, 77, 1, framed != inverted, framed });
                 }
         }
+    // An upchanneliser has a part of the channels, odd numbers and few of them, of
+    // many interleaved streams
+    for (auto [t, n, first, kept, streams] : { std::tuple(type::sc8, 32, 3, 27, 40),
+                                               std::tuple(type::fc32, 32, 3, 27, 1024),
+                                               std::tuple(type::fc32, 9, 0, 0, 130),
+                                               std::tuple(type::sc8, 2, 0, 0, 70),
+                                               std::tuple(type::sc4, 7, 1, 5, 12),
+                                               std::tuple(type::fc32, 1024, 80, 864, 16),
+                                               std::tuple(type::sc8, 16, 0, 0, 2048),
+                                               std::tuple(type::fc32, 4096, 1, 4094, 3) })
+        for (auto output : { type::sc8, type::fc32 }) {
+            pfb::parameters p{ n, 5, 2, streams, t, output, false, {} };
+            p.first_kept = first;
+            p.kept = kept;
+            check_pfb({ p, 41, 1, n == 9 }, false);
+        }
     // on tensor cores: any number of taps and spectra, pieces of several inputs, also
     // lost, and of several sectors
     for (int n = 64; n <= 8192; n *= 2)

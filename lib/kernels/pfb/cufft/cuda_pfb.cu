@@ -27,6 +27,7 @@ constexpr size_t scratch_bytes = 32 << 20;
  */
 struct extents {
     int length, hop, channels, taps, inputs_per_port;
+    int first, kept; // channels that are written
     int64_t spectra; // spectra of the call
     int rotation;    // samples before the call's first spectrum, modulo length
     bool inverted;
@@ -67,8 +68,9 @@ __global__ void __launch_bounds__(threads) filter(const pfb::source* __restrict_
     const int input = l.port * x.inputs_per_port + l.input;
     const int before =
         x.hop == x.length ? 0 : int((x.rotation + l.spectrum * x.hop) % x.length);
-    // the prototype has the sign (-1)^j, the transform wants (-1)^(before + j)
-    const float sign = In::complex && before % 2 ? -1 : 1;
+    // the prototype has the sign (-1)^j, the transform wants (-1)^(before + j); those of
+    // odd length have none
+    const float sign = In::complex && x.length % 2 == 0 && before % 2 ? -1 : 1;
     const pfb::source& from = sources[l.port];
     float sums[parts] = {};
     if (from.samples) {
@@ -114,7 +116,8 @@ __device__ void store(float2 y, char2& to, bool& outside)
     to = make_char2(quantise(y.x, outside), quantise(y.y, outside));
 }
 
-//! Applies phase and gain, and converts. Grid: channels, lines from first_line on.
+//! Applies phase and gain, and converts. Grid: channels that are written, lines from
+//! first_line on.
 //! \param slopes [input] or nullptr
 //! \param number index of the call's first spectrum, for the slopes
 template <class voltage, bool Real>
@@ -133,19 +136,23 @@ __global__ void __launch_bounds__(threads)
     const line l(first_line + blockIdx.y, x);
     const int input = l.port * x.inputs_per_port + l.input;
     bool outside = false;
-    if (k < x.channels) {
+    if (k < x.kept) {
         // real samples of a mirrored band: reverse order, with conjugate phasors
         const bool mirrored = Real && x.inverted;
         const int64_t length = x.channels + (Real ? 1 : 0);
-        float2 y = transformed[blockIdx.y * length + (mirrored ? x.channels - 1 - k : k)];
+        const int channel = x.first + k;
+        int place = mirrored ? x.channels - 1 - channel : channel;
+        if (!Real && x.channels % 2) // the transform begins with the middle channel
+            place = (channel + x.channels - x.channels / 2) % x.channels;
+        float2 y = transformed[blockIdx.y * length + place];
         if (mirrored)
             y.y = -y.y;
-        float2 gain = gains[int64_t(input) * x.channels + k];
+        float2 gain = gains[int64_t(input) * x.kept + k];
         if (slopes) {
             const phase_slope& p = slopes[input];
             const double m = number + l.spectrum;
-            const float2 turn =
-                phasor(p.start0 + m * p.start_rate + k * (p.slope0 + m * p.slope_rate));
+            const float2 turn = phasor(p.start0 + m * p.start_rate +
+                                       channel * (p.slope0 + m * p.slope_rate));
             gain = make_float2(gain.x * turn.x - gain.y * turn.y,
                                gain.x * turn.y + gain.y * turn.x);
         }
@@ -155,9 +162,8 @@ __global__ void __launch_bounds__(threads)
                 ? make_float2(y.x * gain.x - y.y * gain.y, y.x * gain.y + y.y * gain.x)
                 : make_float2(0, 0);
         auto* to = static_cast<voltage*>(ports[l.port]);
-        store(scaled,
-              to[(l.spectrum * x.inputs_per_port + l.input) * x.channels + k],
-              outside);
+        store(
+            scaled, to[(l.spectrum * x.inputs_per_port + l.input) * x.kept + k], outside);
     }
     const int found = __syncthreads_count(outside);
     if (threadIdx.x == 0 && found)
@@ -239,7 +245,7 @@ public:
           d_transformed(d_complex ? 0 : d_batch * (p.channels + 1)),
           d_sources(p.ports),
           d_spectra(p.ports),
-          d_gains(size_t(p.inputs()) * p.channels, 2),
+          d_gains(size_t(p.inputs()) * p.kept_channels(), 2),
           d_slopes(p.inputs(), 3),
           d_shifts(p.inputs(), 3),
           d_clamped(p.inputs()),
@@ -249,10 +255,11 @@ public:
         load(d_epilogue);
         // for complex samples, (-1)^j moves channel 0 to -fs/2
         auto prototype = p.prototype;
-        for (size_t j = 1; d_complex && j < prototype.size(); j += 2)
+        for (size_t j = 1; d_complex && p.length() % 2 == 0 && j < prototype.size();
+             j += 2)
             prototype[j] = -prototype[j];
         start_with(d_prototype.data(), prototype);
-        const std::vector<cfloat> ones(size_t(p.inputs()) * p.channels, 1.f);
+        const std::vector<cfloat> ones(size_t(p.inputs()) * p.kept_channels(), 1.f);
         d_gains.set(reinterpret_cast<const float2*>(ones.data()), nullptr);
         check(cudaStreamSynchronize(nullptr), "copying gains"); // before other streams
     }
@@ -292,6 +299,8 @@ public:
                          d_p.channels,
                          d_p.taps,
                          d_p.inputs_per_port,
+                         d_p.first_kept,
+                         d_p.kept_channels(),
                          int64_t(count),
                          d_p.oversampled()
                              ? int(d_position % d_p.length() * d_p.hop() % d_p.length())
@@ -332,7 +341,7 @@ private:
                          const extents& x,
                          cudaStream_t s)
     {
-        const dim3 grid(blocks_for(x.channels, threads), batch);
+        const dim3 grid(blocks_for(x.kept, threads), batch);
         d_epilogue<<<grid, threads, 0, s>>>(transformed,
                                             d_gains.data(),
                                             d_delayed ? d_slopes.data() : nullptr,
@@ -357,7 +366,7 @@ private:
     device_array<float2> d_transformed;
     uploaded_array<source> d_sources;
     uploaded_array<void*> d_spectra;
-    uploaded_array<float2> d_gains; // [input][channel]
+    uploaded_array<float2> d_gains; // [input][channel that is written]
     uploaded_array<phase_slope> d_slopes;
     uploaded_array<int64_t> d_shifts;
     bool d_delayed = false;
@@ -370,16 +379,17 @@ private:
 
 /*!
  * On tensor cores where there is a kernel for the parameters, one fused kernel where the
- * table has one for the size, otherwise "cuda cufft", which is for any size and for
- * oversampled spectra, and what the others are compared with: FIR in single precision,
- * cuFFT, then gain and conversion.
+ * table has one for the size, otherwise "cuda cufft", which is for any size, for
+ * oversampled spectra and for parts of them, and what the others are compared with: FIR
+ * in single precision, cuFFT, then gain and conversion.
  */
 template <>
 std::unique_ptr<pfb>
 make(const pfb::parameters& p, int device, const std::string& implementation)
 {
     std::unique_ptr<pfb> fused;
-    if (implementation.empty() && !p.oversampled()) {
+    const bool whole = p.kept_channels() == p.channels && p.inputs() <= 65536;
+    if (implementation.empty() && !p.oversampled() && whole) {
         fused = make_fused_pfb(p, device);
 #if defined(APERTURE_CUDA_SM_90A)
         fused = tensor::all_filter_banks::make<tensor::tensor_pfb>(
