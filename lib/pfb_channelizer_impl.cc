@@ -19,21 +19,6 @@ std::vector<float> pfb_prototype(int channels, int taps, const std::string& wind
     return kernels::prototype(channels, taps, window);
 }
 
-namespace {
-
-/*!
- * Bytes of a ring of spectra in host memory. GNU Radio's default of 64 KiB holds only
- * some spectra, which are made in less time than it takes to wake up their reader.
- */
-constexpr int64_t ring_bytes = 1 << 20, bytes_of_all_rings = 1 << 27;
-
-int64_t spectra_of_ring(int64_t spectrum_bytes, int ports)
-{
-    return std::min(ring_bytes, bytes_of_all_rings / ports) / spectrum_bytes;
-}
-
-} // namespace
-
 pfb_channelizer::sptr pfb_channelizer::make(const parameters& p)
 {
     check_parameters<pfb_channelizer>(p);

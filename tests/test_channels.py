@@ -19,7 +19,7 @@ from baseband import vdif
 from gnuradio.aperture.commands import beams_command, fx
 from gnuradio.aperture.formats.filterbank.reader import FilterbankFile
 from gnuradio.aperture.inputs.registry import open_input
-from gnuradio.aperture.testing import observations
+from gnuradio.aperture.testing import observations, reference
 from gnuradio.aperture.testing.channel_files import (
     products,
     random_voltages,
@@ -85,6 +85,34 @@ class TestChannels(unittest.TestCase):
                         rtol=2e-7,
                         atol=rounding * np.abs(expected).max() + 1e-6,
                     )
+
+    # ---- channels that are split further
+
+    def test_split(self):
+        """Recorded channels, an odd number of them, have a filter bank each; spectra over a block
+        that is lost are missing."""
+        blocks = self.made(6, 2, 5, 100, 1)
+        path = self.path("split.raw")
+        write_guppi(path, blocks, 8, lost=(3,), NPOL=2)
+        text, found = self.correlate(
+            f"guppi:{path}", *"--upchannelise 4 --fine-taps 3 --format fc32".split()
+        )
+        voltages = np.moveaxis(spectra_of(blocks).astype(complex), 1, 0)
+        fine = reference.upchannelise(voltages, 4, reference.prototype(4, 3))
+        first = np.arange(fine.shape[1]) * 4
+        lost = (first < 400) & (first + 12 > 300)
+        fine[:, lost] = 0
+        self.check(found, np.moveaxis(fine, 0, 1), len(first), 1e-6)
+        np.testing.assert_allclose(found["nsamples"], 1 - lost.mean())
+        coarse = np.sort(visibilities(self.plain(path))["freq_array"].ravel())
+        expected = coarse[:, None] + (np.arange(4) - 2) * np.diff(coarse)[0] / 4
+        np.testing.assert_allclose(found["freq_array"].ravel(), expected.ravel())
+        self.assertIn("as recorded, each channel split into 4, 3 taps", text)
+
+    def plain(self, path):
+        """The file of visibilities of recorded channels as they are."""
+        self.correlate(f"guppi:{path}", "--format", "fc32", output="plain.uvh5")
+        return self.path("plain.uvh5")
 
     # ---- GUPPI raw
 

@@ -46,6 +46,7 @@ PLOTS = (
     "pointing",
     "tracking",
     "averages",
+    "upchannels",
     "two_receivers",
     "calibration_loop",
     "cpu_beside_gpu",

@@ -133,6 +133,12 @@ REFUSED = cases(
         prototype=[1.0] * 8192; input_type=f32 | inputs=1001 | gain=float('nan') |
         gain=float('inf') | gains=[float('nan')] * 1024 | prototype=[float('nan')] * 8192 |
         gain=1e39
+    upchanneliser: channels=0 | fine=1 | fine=4097 | inputs=0 | inputs=3; inputs_per_port=2 |
+        taps=65 | fine=16; oversampling=32/27 | oversampling=27/32 | prototype=[1.0] * 5 |
+        output_type=sc8 | prototype=[float('nan')] * 128 | coarse_taps=65 | inputs=1001 |
+        coarse_prototype=[1.0] * 9 | coarse_taps=0; coarse_prototype=[1.0] * 8 | gain=1e39 |
+        window=kaiser; beta=101 | coarse_window=kaiser; coarse_beta=-1 | device=gpu |
+        fine=4096; oversampling=17 | channels=65536; fine=4096; taps=64
     f_engine: channels=7 | inputs=3; inputs_per_port=2 | taps=65 | prototype=[1.0] * 5 |
         prototype=[1.0] * 8192; input_type=s12 | output_type=sc8 | spectra_per_frame=0 |
         first_channel=1024 | first_channel=1000; selected_channels=25 | align=-1 |
@@ -320,6 +326,11 @@ ALLOWED = cases(
         prototype=[1.0] * 16384; input_type=s16 | input_type=sc4 | input_type=s12 |
         input_type=s12; inputs_per_port=2 | input_type=s10 |
         input_type=s10; inputs=3; inputs_per_port=3 | device=cpu
+    upchanneliser: channels=1; fine=3; taps=2 | fine=54; oversampling=32/27; coarse_taps=24 |
+        inputs=6; inputs_per_port=3; input_type=sc8; output_type=sc8 | coarse_taps=0 | device=cpu |
+        input_type=sc4 |
+        window=kaiser; beta=6.5; coarse_window=kaiser; coarse_beta=7 | prototype=[1.0] * 128 |
+        coarse_taps=1; coarse_prototype=[1.0] * 16 | output_type=sc8; gain=20
     f_engine: channels=4; taps=1 | inputs=6; inputs_per_port=3; spectra_per_frame=7 |
         window=kaiser; beta=6.5 | gains=[1 + 1j] * 1024 | prototype=[1.0] * 16384; input_type=s10 |
         inverted=True | input_type=s12; inputs_per_port=2 | input_type=sc4 |

@@ -16,6 +16,7 @@ some channels, frames come from the network.
 """
 
 import math
+from fractions import Fraction
 from dataclasses import replace
 
 import numpy as np
@@ -38,10 +39,11 @@ from .part_graph import PartGraph
 from .products import FastProduct
 from .recorded_channels import check_recorded
 from .resume import Resumption
-from .sizes import choose_sizes
+from .sizes import choose_sizes, points_of, ratio_of
 from .units import seconds_text
 from .voltages import InputVoltages, Ring
 
+MOST_DENOMINATOR = 32  # in the ratio of oversampling that readers of recorded channels take
 GPU_SPECTRA = 16  # the X-engine takes 8-bit frames of a multiple of this on a GPU
 
 
@@ -57,6 +59,19 @@ def frame_multiple(plan):
     if plan.network.role != "fx":
         found = math.lcm(found, plan.network.spectra_per_heap)
     return found
+
+
+def split_of(plan, signals):
+    """Channels that each channel is split into, points of the transform for that, and its taps."""
+    fine = plan.engines.upchannelise
+    if fine is None:
+        return 1, 1, 1
+    if signals.channels:
+        rate = signals.sample_rate / signals.channels / signals.channel_width
+        ratio = Fraction(rate).limit_denominator(MOST_DENOMINATOR)
+    else:
+        ratio = ratio_of(plan.engines.oversampling)
+    return fine, points_of(fine, ratio), plan.engines.fine_taps
 
 
 def sizes_of(plan, signals, weights_hold=math.inf):
@@ -91,6 +106,7 @@ def sizes_of(plan, signals, weights_hold=math.inf):
             power_integration=plan.beams.integration,
             multiple=frame_multiple(plan),
             weights_hold=weights_hold,
+            split=split_of(plan, signals),
             shorter=[
                 (f"products.{name}.integration", product.integration)
                 for name, product in plan.products.items()
@@ -222,7 +238,7 @@ class Flowgraph(PartGraph):
         sky = Sky(plan, signals)
         self.sizes = sizes_of(plan, signals, sky.weights_hold)
         check_devices(plan, signals, self.sizes)
-        self._calibrator = Calibrator(plan, signals, self.sizes.channels)
+        self._calibrator = Calibrator(plan, signals, self.sizes.coarse.channels)
         #: gains are measured from these, also where a run goes on in the middle
         self._whole = signals, self.sizes
         self.resumed = None
@@ -373,7 +389,7 @@ class Flowgraph(PartGraph):
         if samples is None:
             return
         tell, self._tell = self._tell, None
-        if samples.shape[1] < self.sizes.span(1):
+        if samples.shape[1] < self.sizes.coarse.span(1):
             self.stop()  # the input ended before its first spectrum
             return
         self._measure(tell, samples)

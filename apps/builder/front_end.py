@@ -6,6 +6,7 @@
 """The beginning of a flowgraph: an input, what follows it, and F-engines that make frames of it."""
 
 import math
+from fractions import Fraction
 
 import numpy as np
 
@@ -16,6 +17,7 @@ from .f_engines import FEngines, shared_tracker
 from .flags import flagging_parameters
 from .levels import channelizer_parameters
 from .recorded_channels import RecordedChannels
+from .split_channels import SplitEngines
 
 
 def most_delay(description, sample_rate):
@@ -29,6 +31,22 @@ def tracked_delay(signals, calibrator):
     """Samples by which the F-engine may have to delay an input that is tracked and calibrated."""
     return most_delay(signals.description, signals.sample_rate) + calibrator.most_delay(
         signals.sample_rate
+    )
+
+
+def splitting_parameters(plan, sizes):
+    """Parameters of the upchanneliser of a plan, but for inputs, channels, types and device; empty
+    where channels are not split."""
+    if sizes.fine == 1:
+        return {}
+    return dict(
+        fine=sizes.fine,
+        taps=sizes.fine_taps,
+        window=plan.engines.window,
+        oversampling=str(Fraction(sizes.fine_points, sizes.fine)),
+        # the filters of others are not known
+        coarse_taps=0 if sizes.recorded else sizes.taps,
+        coarse_window=plan.engines.window,
     )
 
 
@@ -58,6 +76,7 @@ class FrontEnd:
             self.source = signals.source(sizes.samples or 0, plan.engines.format)
             self.f_engines = RecordedChannels(
                 self.source,
+                splitting_parameters(plan, sizes),
                 self.flagging,
                 channels=sizes.channels,
                 inputs=signals.inputs,
@@ -76,23 +95,38 @@ class FrontEnd:
                 shared_tracker if plan.device.several else delay_tracker,
                 array=signals.description,
                 direction=plan.tracking.direction,
-                channels=sizes.channels,
+                channels=sizes.coarse.channels,
                 real=signals.real,
                 inverted=signals.inverted,
                 item_size=self.source.output_signature().sizeof_stream_item(0),
             )
             delays["most_delay"] = tracked_delay(signals, calibrator)
+        filtering = dict(
+            gain=0 if plan.engines.format == "fc32" else 1,
+            **channelizer_parameters(plan, signals, sizes),
+            **delays,
+        )
         with plan.giving(window="engines.window"):
-            self.f_engines = FEngines(
-                plan.device.several or [plan.device.name],
-                signals,
-                output_type=plan.engines.format,
-                spectra_per_frame=sizes.spectra_per_frame,
-                gain=0 if plan.engines.format == "fc32" else 1,
-                **channelizer_parameters(plan, signals, sizes),
-                **delays,
-                **self.flagging,
-            )
+            if sizes.fine > 1:
+                self.f_engines = SplitEngines(
+                    signals,
+                    filtering,
+                    splitting_parameters(plan, sizes),
+                    self.flagging,
+                    channels=sizes.channels,
+                    spectra_per_frame=sizes.spectra_per_frame,
+                    type=plan.engines.format,
+                    device=plan.device.first,
+                )
+            else:
+                self.f_engines = FEngines(
+                    plan.device.several or [plan.device.name],
+                    signals,
+                    output_type=plan.engines.format,
+                    spectra_per_frame=sizes.spectra_per_frame,
+                    **filtering,
+                    **self.flagging,
+                )
         self.f_engines.calibrate(calibrator)
 
     @property

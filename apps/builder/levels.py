@@ -57,7 +57,7 @@ def channelizer_parameters(plan, signals, sizes):
     """Returns the parameters that a channeliser and an F-engine share, but for inputs and
     device."""
     return dict(
-        channels=sizes.channels,
+        channels=sizes.coarse.channels,
         input_type=signals.sample_type,
         taps=sizes.taps,
         oversampling=plan.engines.oversampling,
@@ -68,6 +68,7 @@ def channelizer_parameters(plan, signals, sizes):
 
 def samples_for_gains(signals, sizes):
     """Samples of each input that gains are measured from."""
+    sizes = sizes.coarse
     count = max(1, min(GAIN_SPECTRA, GAIN_BYTES // (8 * signals.inputs * sizes.channels)))
     if sizes.spectra is not None:
         count = min(count, sizes.spectra)
@@ -79,7 +80,7 @@ def measure_gains(plan, signals, sizes, calibrate=None, samples=None):
 
     calibrate(channelizer) is called before, to set what else the voltages are multiplied with.
     samples: complex64 [input][sample] that receivers sent, which cannot be read twice."""
-    inputs, channels = signals.inputs, sizes.channels
+    inputs, channels = signals.inputs, sizes.coarse.channels
     not_numbers = lambda: [0] * inputs
     flowgraph = gr.top_block("gains")
     parameters = dict(

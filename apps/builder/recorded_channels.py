@@ -3,10 +3,10 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""The beginning of a flowgraph whose input has channels already: no F-engine, but what collects
-spectra into frames, and flags them."""
+"""The beginning of a flowgraph whose input has channels already: no F-engine, but what splits
+channels further, collects spectra into frames, and flags them."""
 
-from .. import corner_turn, flagger
+from .split_channels import FrameBlocks, connect_ports
 
 #: fields of the F-engine, which channels that others have made do not need
 OF_FILTER_BANK = "engines.channels", "engines.taps", "engines.oversampling", "engines.window"
@@ -38,38 +38,28 @@ def check_recorded(plan, signals):
 
 class RecordedChannels:
     """
-    corner_turn -> flagger, where anything is flagged, with the methods of FEngines.
+    The blocks of FrameBlocks behind a source of channels, with the methods of FEngines.
 
-    source: a channel_source; flagging: parameters of the flagger; the others are of corner_turn.
+    source: a channel_source; the others are of FrameBlocks.
 
     Attributes: `blocks`, name -> block; `frames`, the block that sends frames and masks; `label`.
     """
 
     label = "corner turn"
 
-    def __init__(self, source, flagging, *, channels, inputs, spectra_per_frame, type, device):
-        shared = dict(
-            channels=channels,
-            inputs=inputs,
-            spectra_per_frame=spectra_per_frame,
-            type=type,
-            device=device,
+    def __init__(self, source, splitting, flagging, *, inputs, **parameters):
+        self.ranges, self._source = [(0, inputs)], source
+        self._behind = FrameBlocks(
+            splitting, flagging, inputs=inputs, inputs_per_port=inputs, **parameters
         )
-        self.ranges, self._source, self._flagger = [(0, inputs)], source, None
-        self._turn = self.frames = corner_turn(inputs_per_port=inputs, **shared)
-        self.blocks = {"corner_turn": self._turn}
-        if flagging:
-            self._flagger = self.frames = flagger(**shared, **flagging)
-            self.blocks["flagger"] = self._flagger
-        self.engines = [self.frames]
-        for block in self.blocks.values():
-            block.set_log_level("warning")
+        self.blocks, self.frames = self._behind.blocks, self._behind.frames
+        self.engines, self._turn = [self.frames], self._behind.turn
 
     def connect(self, flowgraph, source, followers, tracker):
         """Connects the source and the blocks that follow its stream; there is no tracker."""
         for follower in followers:
             flowgraph.connect(source, follower)
-        flowgraph.connect(source, *self.blocks.values())
+        connect_ports(flowgraph, [source, *self.blocks.values()], 1)
 
     def calibrate(self, calibrator):
         """Does nothing: a calibration is applied behind the correlator."""
@@ -85,7 +75,7 @@ class RecordedChannels:
 
     def clamped(self):
         """Voltages of each input that were clamped."""
-        return [sum(counts) for counts in zip(self._source.clamped(), self._turn.clamped())]
+        return [sum(counts) for counts in zip(self._source.clamped(), self._behind.clamped())]
 
     def late_settings(self):
         """Returns that no settings come late: there are none."""
@@ -97,7 +87,8 @@ class RecordedChannels:
 
     def samples_read(self):
         """Samples of each input, as many as spectra have channels, that were taken."""
-        return self._turn.nitems_read(0) * self._source.channels()
+        first = next(iter(self.blocks.values()))
+        return first.nitems_read(0) * self._source.channels()
 
     def device_name(self):
         """Returns the name of the device."""
@@ -108,9 +99,9 @@ class RecordedChannels:
         return self._turn.device_description()
 
     def implementation(self):
-        """Returns the implementation of the corner turn."""
-        return self._turn.implementation()
+        """Returns the implementations."""
+        return self._behind.implementation()
 
     def flags(self):
         """Returns for each input the slices of a channel that were flagged, and all there were."""
-        return self._flagger.flagged_of_inputs(), self._flagger.cells()
+        return self._behind.flags()

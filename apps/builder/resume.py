@@ -78,7 +78,7 @@ class Resumption:
         """Counts the samples that all of the filterbank files have; refuses one that is not of this
         plan."""
         sizes, found = self._sizes, []
-        begin = sum(signals.start_time) + ((sizes.taps - 1) * sizes.hop - 1) / 2 / sizes.sample_rate
+        begin = sum(signals.start_time) + sizes.first_middle - sizes.seconds(1) / 2
         for name in names:
             refuse = lambda problem, name=name: self._plan.error(
                 self._field, problem, shown=name

@@ -34,6 +34,10 @@ class Sizes:
     an integration of powers, a divisor of those in a frame or a multiple, None where there are no
     beams; notes: what differs from what was asked, or was chosen, as sentences for the user;
     recorded: the input has the channels; spacing: Hz, of those.
+
+    Where channels are split further, `channels`, `hop` and spectra are of the result, and the others
+    of the filter bank before. fine: channels that each channel becomes, 1: none is split;
+    fine_points: spectra of that filter bank from one to the next; fine_taps: of the second one.
     """
 
     channels: int
@@ -48,15 +52,52 @@ class Sizes:
     notes: tuple = ()
     recorded: bool = False
     spacing: float = 0.0
+    fine: int = 1
+    fine_points: int = 1
+    fine_taps: int = 1
 
     def made_by(self, window):
         """Returns who has made the channels, in words; window: of the filter bank."""
+        split = f", each channel split into {self.fine}, {self.fine_taps} taps" * (self.fine > 1)
         if self.recorded:
-            return "as recorded"
-        oversampled = f", oversampled by {Fraction(self.length, self.hop)}" * (
-            self.length != self.hop
+            return f"as recorded{split}"
+        oversampled = f", oversampled by {Fraction(self.length, self.coarse_hop)}" * (
+            self.length != self.coarse_hop
         )
-        return f"{self.taps} taps, {window}{oversampled}"
+        return f"{self.taps} taps, {window}{oversampled}{split}"
+
+    @property
+    def coarse_hop(self):
+        """Samples from one spectrum to the next before channels are split."""
+        return self.hop // self.fine_points
+
+    @property
+    def window(self):
+        """Samples under the filters of a spectrum."""
+        return self.taps * self.length + (self.fine_taps * self.fine_points - 1) * self.coarse_hop
+
+    @property
+    def coarse(self):
+        """The Sizes of the channels before they are split, of which frames and integrations are
+        none."""
+        if self.fine == 1:
+            return self
+        found = replace(
+            self,
+            channels=self.channels // self.fine,
+            hop=self.coarse_hop,
+            fine=1,
+            fine_points=1,
+            fine_taps=1,
+        )
+        samples = self.samples
+        return replace(found, spectra=None if samples is None else found.spectra_of(samples))
+
+    @property
+    def shift(self):
+        """Hz, of channel channels/2 above that of the channels before they are split."""
+        before = self.channels // self.fine // 2 * self.fine + self.fine // 2
+        return (self.channels // 2 - before) * self.width
 
     def frames_of(self, field, seconds):
         """Frames in an integration of so many seconds, which a field asks for; ParameterError:
@@ -67,11 +108,11 @@ class Sizes:
 
     def span(self, spectra):
         """Samples of each input that give so many spectra."""
-        return span_of(spectra, self.hop, self.taps * self.length)
+        return span_of(spectra, self.hop, self.window)
 
     def spectra_of(self, samples):
         """Spectra that so many samples of each input give."""
-        return spectra_of(samples, self.hop, self.taps * self.length)
+        return spectra_of(samples, self.hop, self.window)
 
     @property
     def samples(self):
@@ -81,12 +122,12 @@ class Sizes:
     @property
     def first_middle(self):
         """Seconds from the first sample to the middle of those of the first spectrum."""
-        return (self.taps * self.length - 1) / 2 / self.sample_rate
+        return (self.window - 1) / 2 / self.sample_rate
 
     @property
     def width(self):
         """Spacing of the channels in Hz."""
-        return self.spacing or self.sample_rate / self.length
+        return (self.spacing or self.sample_rate / self.length) / self.fine
 
     def seconds(self, spectra):
         """Length of so many spectra in seconds."""
@@ -123,15 +164,8 @@ def spectra_of(samples, hop, window):
     return max(0, (samples - window) // hop + 1)
 
 
-def hop_of(oversampling, channels, length):
-    """
-    Samples from one spectrum to the next, length Q/P.
-
-    oversampling : a text, P/Q
-    length : points of the transform of so many channels
-
-    Raises ParameterError where they are no whole number.
-    """
+def ratio_of(oversampling):
+    """The Fraction of a text, P/Q. Raises ParameterError where it is none, or below 1."""
     try:
         ratio = Fraction(oversampling.replace(" ", ""))
     except (ValueError, ZeroDivisionError):
@@ -141,6 +175,19 @@ def hop_of(oversampling, channels, length):
             "engines.oversampling",
             f"{oversampling!r} is not allowed: it must be a ratio P/Q of whole numbers, at least 1",
         )
+    return ratio
+
+
+def hop_of(oversampling, channels, length):
+    """
+    Samples from one spectrum to the next, length Q/P.
+
+    oversampling : a text, P/Q
+    length : points of the transform of so many channels
+
+    Raises ParameterError where they are no whole number.
+    """
+    ratio = ratio_of(oversampling)
     hop = length / ratio
     if hop.denominator != 1:
         raise ParameterError(
@@ -163,24 +210,50 @@ def choose_channels(samples, real, taps):
     return channels
 
 
-def cut_input(sample_rate, real, taps, samples, duration, channels, oversampling):
+def points_of(fine, ratio):
+    """
+    Points of the filter bank that splits a channel.
+
+    fine : int
+        Channels that each becomes.
+    ratio : Fraction
+        Of the rate of the channels to their spacing.
+
+    Raises ParameterError where they are no whole number.
+    """
+    points = fine * ratio
+    if points.denominator != 1:
+        raise ParameterError(
+            "engines.upchannelise",
+            f"{fine} fine channels of each channel that is oversampled by {ratio} cannot be cut out of "
+            f"{float(points):g}: it must be a multiple of {ratio.denominator}",
+        )
+    return int(points)
+
+
+def cut_input(sample_rate, real, taps, samples, duration, channels, oversampling, split):
     """Channels, length, hop and spectra of an input as choose_sizes() has them, and notes for the
     user."""
+    fine, points, fine_taps = split
     notes = []
     if channels is None:
         length = samples if duration is None else round(duration * sample_rate)
-        channels = choose_channels(length, real, taps)
+        channels = choose_channels(length and length // fine, real, taps)
         if channels != DEFAULT_CHANNELS:
             notes.append(f"{channels} channels, because the input is short (--channels)")
     length = channels * (2 if real else 1)
-    hop = hop_of(oversampling, channels, length)
-    spectra = None
+    coarse_hop = hop_of(oversampling, channels, length)
+    hop, spectra = points * coarse_hop, None
     if samples is not None:
-        spectra = spectra_of(samples, hop, taps * length)
+        window = taps * length + (fine_taps * points - 1) * coarse_hop
+        spectra = spectra_of(samples, hop, window)
         if spectra == 0:
+            takes = f"{taps} taps x {length} = {taps * length}: --channels or --taps must be less"
+            if fine > 1:
+                takes = f"{window}: --channels, --upchannelise or --fine-taps must be less"
             raise ValueError(
-                f"the input has {samples} samples, one spectrum of {channels} channels takes "
-                f"{taps} taps x {length} = {taps * length}: --channels or --taps must be less"
+                f"the input has {samples} samples, one spectrum of {fine * channels} channels "
+                f"takes {takes}"
             )
     elif duration is not None:
         spectra = max(1, round(duration * sample_rate / hop))
@@ -217,6 +290,7 @@ def choose_sizes(
     multiple=1,
     weights_hold=math.inf,
     shorter=(),
+    split=(1, 1, 1),
 ):
     """
     Chooses what was not given, and rounds what was.
@@ -253,6 +327,8 @@ def choose_sizes(
     shorter : list of (str, float)
         Integrations of products, fields and seconds: frames fit the shortest, and others are
         multiples of them.
+    split : tuple of int
+        Channels that each channel is split into, points of the transform for that, and its taps.
 
     Returns
     -------
@@ -266,8 +342,9 @@ def choose_sizes(
         An integration that was asked for cannot be had.
     """
     channels, length, hop, spectra, notes = cut_input(
-        sample_rate, real, taps, samples, duration, channels, oversampling
+        sample_rate, real, taps, samples, duration, channels, oversampling, split
     )
+    channels *= split[0]
     step, rate = hop / sample_rate, (sample_rate, hop)
     size = inputs * channels * bytes_per_value
     visibilities = powers = None
@@ -295,6 +372,7 @@ def choose_sizes(
     if duration is not None:
         spectra = whole_integrations(spectra, duration, visibilities, whole, part)
     sizes = Sizes(channels, taps, length, hop, sample_rate, spectra, times, whole, part)
+    sizes = replace(sizes, fine=split[0], fine_points=split[1], fine_taps=split[2])
     if correlates and abs(sizes.integration - visibilities.seconds) > 1e-9 * visibilities.seconds:
         reason = (
             "the input is shorter"

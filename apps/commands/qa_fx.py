@@ -227,6 +227,56 @@ class qa_fx(InFolder, gr_unittest.TestCase):
             self.assertIn(f"--oversampling {ratio}: ", error)
             self.assertIn(message, error)
 
+    def test_channels_that_are_split(self):
+        """The visibilities of a filter bank in each channel, with its frequencies and times; of
+        oversampled channels, and of others."""
+        filename, samples = self.recording()
+        for ratio, points, taps in (("4/3", 8, 24), ("1", 6, 8)):
+            code, text, _ = run(
+                *words(f"--input dada:{filename} --format fc32 --channels 16 --taps {taps}"),
+                *words(f"--oversampling {ratio} --upchannelise 6 --fine-taps 4 -o {self.output}"),
+            )
+            self.assertEqual(code, 0, text)
+            spectra = reference.upchannelise(
+                self.spectra(samples, 16, taps, oversampling=ratio),
+                6,
+                reference.prototype(points, 4),
+                ratio,
+                reference.prototype(16, taps),
+                taps,
+            )
+            hop = 96  # samples, with any ratio
+            window = taps * 16 + (4 * points - 1) * hop // points
+            count = (16000 - window) // hop + 1
+            self.assertEqual(spectra.shape[1], count)
+            blocks, missing = reference.corner_turn(spectra, count)
+            expected, _ = reference.correlate(blocks, 1, missing)
+            found = visibilities(self.output)
+            self.check_one_dish(found, expected, 1e-5 * np.abs(expected).max())
+            # half a channel of 1 MHz below that of a channel that is not split
+            np.testing.assert_allclose(
+                found["freq_array"].ravel(), 320e6 - 0.5e6 + (np.arange(96) - 48) * 1e6 / 6
+            )
+            np.testing.assert_allclose(found["channel_width"], 1e6 / 6)
+            np.testing.assert_allclose(found["integration_time"], count * hop / 16e6)
+            self.assertIn("96 of 166.7 kHz", text)
+            self.assertIn("each channel split into 6, 4 taps", text)
+            self.assertIn(f"spectra       {count} of each input", text)
+
+    def test_channels_that_cannot_be_split(self):
+        filename, _ = self.recording()
+        for options, message in (
+            ("--oversampling 4/3 --upchannelise 7", "--upchannelise 7: .*4/3.*a multiple of 3"),
+            ("--upchannelise 1", "--upchannelise: 1: expected .*2 to 4096"),
+            ("--fine-taps 4", "--fine-taps 4: needs --upchannelise"),
+            ("--upchannelise 4 --devices cpu,cpu", "--devices cpu,cpu: must not be given"),
+            ("--channels 64 --upchannelise 4096", "window|one spectrum of 262144 channels"),
+        ):
+            with self.subTest(options):
+                code, _, error = run(*words(f"--input dada:{filename} -o x.uvh5 {options}"))
+                self.assertNotEqual(code, 0)
+                self.assertRegex(error, message)
+
     def test_8_bits_equal_the_reference_model(self):
         filename, samples = self.recording()
         spectra = self.spectra(samples, 100, 6, "hamming")

@@ -45,6 +45,14 @@ BY_OPTIONS = (
     ),
     (
         FX,
+        "--role f --to a:1 --upchannelise 4",
+        "--upchannelise 4: between hosts channels are not split",
+        "engines.upchannelise",
+    ),
+    (FX, "-o x.uvh5 --fine-taps 4", "--fine-taps 4: needs --upchannelise", "engines.fine_taps"),
+    (FX, "-o x.uvh5 --upchannelise 4", None, None),
+    (
+        FX,
         "--role f --to a:1 --flag-time 6",
         "--flag-time: flags do not go between hosts",
         "flagging.time_sum_sigma",

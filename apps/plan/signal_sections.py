@@ -8,7 +8,7 @@ fields, which refuse what contradicts itself before anything starts."""
 
 from dataclasses import dataclass
 
-from .. import f_engine, uvh5_sink
+from .. import f_engine, upchanneliser, uvh5_sink
 from ..inputs.input_format import InputError
 from ..inputs.registry import read_input
 from ..parameters.description import Integer, Number, Switch, Text
@@ -120,6 +120,15 @@ class Engines:
     window: like(f_engine, "window", meaning="hann, hamming, blackman, rect or kaiser(BETA)") = key(
         "hann", "--window", metavar="NAME"
     )
+    upchannelise: Integer(
+        "fine channels that each channel, of the filter bank or as recorded, is split into; of "
+        "channels oversampled by P/Q a multiple of Q",
+        2,
+        4096,
+    ) = key(None, "--upchannelise", metavar="F", otherwise="channels are not split")
+    fine_taps: like(
+        upchanneliser, "taps", meaning="taps of the filter bank in each channel that is split"
+    ) = key(8, "--fine-taps", metavar="T")
     format: Text(
         "of the voltages after the F-engine; for sc8 the gain of each input is measured from the "
         "first part of the input (of receivers while they run), for an rms of "
@@ -148,8 +157,24 @@ class Engines:
         None, "--gain", metavar="GAIN", programs=CORRELATORS
     )
 
+    def _check_splitting(self, plan):
+        if self.upchannelise is None:
+            if self.fine_taps != 8:
+                needed = plan.naming("engines.upchannelise")
+                raise plan.error("engines.fine_taps", f"needs {needed}", shown=True)
+            return
+        one = "must not be given where channels are split further"
+        if plan.network.role != "fx":
+            raise plan.error(
+                "engines.upchannelise", "between hosts channels are not split", shown=True
+            )
+        if plan.device.names is not None:
+            raise plan.error("device.names", f"{one}, which one device does", shown=True)
+
     def check(self, plan):
-        """Refuses frames of a chosen length where beams choose it."""
+        """Refuses frames of a chosen length where beams choose it, and channels that cannot be
+        split."""
+        self._check_splitting(plan)
         if self.spectra_per_frame is not None and plan.beams.directions is not None:
             raise plan.error(
                 "engines.spectra_per_frame",

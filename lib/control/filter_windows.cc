@@ -33,6 +33,27 @@ std::pair<int64_t, int64_t> oversampling_of(const std::string& text)
     return { p / divisor, q / divisor };
 }
 
+double checked_gain(double gain, sample_type input, sample_type output)
+{
+    require(std::abs(gain) <= std::numeric_limits<float>::max(),
+            "gain",
+            text_of(gain),
+            "finite, in single precision too");
+    require(
+        gain != 0 || output != sample_type::sc8 || input == sample_type::sc8,
+        "gain",
+        "0 (not given)",
+        "given for sc8 from " + name_of(input) +
+            ": 20 divided by the rms of the samples leaves room for 6 times that rms");
+    return gain == 0 ? 1 : gain;
+}
+
+int64_t spectra_of_ring(int64_t spectrum_bytes, int ports)
+{
+    constexpr int64_t ring_bytes = 1 << 20, bytes_of_all_rings = 1 << 27;
+    return std::min(ring_bytes, bytes_of_all_rings / ports) / spectrum_bytes;
+}
+
 namespace {
 
 //! Returns the samples from one spectrum to the next, 0 where they are as many as the
@@ -86,16 +107,7 @@ kernels::pfb::parameters filter_parameters(const pfb_channelizer::parameters& p)
     k.oversampled_hop = hop_of(p.oversampling, k);
     k.prototype = p.prototype.empty() ? kernels::prototype(k.length(), p.taps, p.window)
                                       : p.prototype;
-    require(std::abs(p.gain) <= std::numeric_limits<float>::max(),
-            "gain",
-            text_of(p.gain),
-            "finite, in single precision too");
-    require(
-        p.gain != 0 || p.output_type != "sc8" || p.input_type == "sc8",
-        "gain",
-        "0 (not given)",
-        "given for sc8 from " + p.input_type +
-            ": 20 divided by the rms of the samples leaves room for 6 times that rms");
+    checked_gain(p.gain, k.input, k.output);
     return k;
 }
 

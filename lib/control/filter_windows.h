@@ -22,12 +22,20 @@ namespace gr::aperture {
 //! Returns P and Q of an oversampling `P/Q`, or `P`, in lowest terms. \throws
 //! std::invalid_argument
 std::pair<int64_t, int64_t> oversampling_of(const std::string& text);
+//! Returns the gain of a parameter, of which 0 means 1. \throws std::invalid_argument
+double checked_gain(double gain, sample_type input, sample_type output);
 //! Makes the parameters of the filter bank's kernel from those of the block. \throws
 //! std::invalid_argument
 kernels::pfb::parameters filter_parameters(const pfb_channelizer::parameters& p);
 //! Returns a warning of what oversampled channels let alias into their middle, or
 //! nothing.
 std::string warning_of_aliases(const kernels::pfb::parameters& p);
+/*!
+ * Returns the items that a ring of spectra in host memory should have at least. GNU
+ * Radio's default of 64 KiB holds only some spectra, which are made in less time than it
+ * takes to wake up their reader.
+ */
+int64_t spectra_of_ring(int64_t spectrum_bytes, int ports);
 //! Returns the bytes of an item of samples of a port.
 int sample_item_size(const kernels::pfb::parameters& p);
 

@@ -185,6 +185,12 @@ class pointing(following_block):
             settable=True,
         ) = ZENITH,
         channels: Integer("Channels of the beamformer.", 1, 2**24) = 1024,
+        fine: Integer(
+            "Channels that `upchanneliser` has made of each of the F-engine's: a divisor of "
+            "`channels`.",
+            1,
+            4096,
+        ) = 1,
         center_frequency: Number(
             "Hz, of channel channels//2 and of all channels, where these are not those of the "
             "whole stream. 0: those of the stream. A warning is logged, once, where the "
@@ -249,7 +255,9 @@ class pointing(following_block):
             settable=True,
         ) = None,
     ):
-        self._frame_length = float(frame_length)
+        if channels % fine:
+            refuse("fine", fine, f"a divisor of {channels} channels")
+        self._frame_length, self._fine = float(frame_length), fine
         self._origin = None  # see continue_from()
         super().__init__(
             "pointing", array, channels, lead, item_size, inputs, real, inverted, samples_per_item
@@ -368,7 +376,7 @@ class pointing(following_block):
 
     def _clear(self):
         super()._clear()
-        self._set_band(self._given or self._stream.of_channels(self._channels))
+        self._set_band(self._given or self._stream.of_channels(self._channels, self._fine))
         self._told = False  # true once another band of the stream was reported
         self._largest_error = 0.0
 
@@ -384,9 +392,9 @@ class pointing(following_block):
         return count
 
     def _take_band(self, item, found):
-        before, given = self._stream.of_channels(self._channels), self._given
+        before, given = self._stream.of_channels(self._channels, self._fine), self._given
         band = self._stream.take(found)
-        ours = self._stream.of_channels(self._channels)
+        ours = self._stream.of_channels(self._channels, self._fine)
         if given is None and ours != before:
             self._set_band(ours)
             if self._due is not None:

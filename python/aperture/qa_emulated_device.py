@@ -256,6 +256,21 @@ CASES = {
         [[tag for tag in frame_tags() if tag[1] not in ("bandwidth", "samples_per_item")]],
         (17, 3),
     ),
+    "upchanneliser": Case(
+        functools.partial(
+            aperture.upchanneliser,
+            channels=CHANNELS,
+            fine=6,
+            oversampling="4/3",
+            taps=3,
+            inputs=INPUTS,
+            input_type="sc8",
+        ),
+        [spectra(seed) for seed in range(INPUTS)],
+        [8 * CHANNELS * 6] * INPUTS,
+        [[*sample_tags(), (500, "missing", {"input": 0, "first": 500, "count": 3})]] * INPUTS,
+        (390, 121),
+    ),
     "visibility_averager": Case(
         functools.partial(
             aperture.visibility_averager,

@@ -60,6 +60,7 @@ void bind_stream_states(py::module& m);
 void bind_tags(py::module& m);
 void bind_references(py::module& m);
 void bind_tap(py::module& m);
+void bind_upchanneliser(py::module& m);
 void bind_vdif(py::module& m);
 void bind_vdif_source(py::module& m);
 void bind_visibility_averager(py::module& m);
@@ -121,6 +122,7 @@ PYBIND11_MODULE(aperture_python, m)
     bind_tags(m);
     bind_references(m);
     bind_tap(m);
+    bind_upchanneliser(m);
     bind_vdif(m);
     bind_vdif_source(m);
     bind_visibility_averager(m);

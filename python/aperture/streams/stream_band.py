@@ -48,12 +48,16 @@ class StreamBand:
         self._hertz_per_item = samples_per_item / (2 if real else 1)
         self._reversed = real and inverted
 
-    def of_channels(self, channels):
-        """The Band of so many channels that a channeliser makes, or has made, of the stream."""
-        if not self._reversed or self._bandwidth:
-            return self.band
-        # the channel at a quarter of the rate is channel n/2; reversed, the one below that
-        return Band(self.band.center + self.band.width / channels, self.band.width)
+    def of_channels(self, channels, fine=1):
+        """The Band of so many channels that a channeliser makes, or has made, of the stream; fine:
+        how many of them an upchanneliser has made of each of its channels."""
+        center, width = self.band.center, self.band.width
+        if self._reversed and not self._bandwidth:
+            # the channel at a quarter of the rate is channel n/2; reversed, the one below that
+            center += width / channels * fine
+        # fine channel fine//2 of channel n/2 is in the middle of that
+        before = channels // fine // 2 * fine + fine // 2
+        return Band(center + (channels // 2 - before) * width / channels, width)
 
     def take(self, found):
         """The tags of an item, key to value; returns the band from there on."""

@@ -234,6 +234,35 @@ def pfb(samples, channels, h, inverted=False, missing=None, oversampling=1):
     return spectra
 
 
+def upchannelise(spectra, fine, h, oversampling=1, coarse=None, coarse_taps=1, missing=None):
+    """
+    Filter banks in the channels of another one.
+
+    z_(k,f)[m] = g_f sum_j h[j] y_k[m M + j] exp(-2 pi i (f - floor(fine/2)) (m M + j) / M), with
+    M = fine P/Q.
+
+    spectra: [...][time][channel], y_k
+    h: [taps M]
+    oversampling: P/Q of these channels
+    coarse: the prototype that they were made with, [coarse_taps points]; None: g_f is 1, otherwise
+      sqrt(points Q/P) / |H((f - floor(fine/2)) / fine)|, H with a sum of squares of 1
+    missing: bool [...][spectrum] of fine spectra that are zeros
+    Returns complex128 [...][spectrum][channel x fine]
+    """
+    points = int(fine * Fraction(oversampling))
+    offsets = np.arange(fine) - fine // 2
+    bank = pfb(np.swapaxes(np.asarray(spectra), -1, -2), points, h)
+    found = np.moveaxis(bank[..., points // 2 + offsets], -3, -2)
+    if coarse is not None:
+        length = len(coarse) // coarse_taps
+        shape = np.abs(response(coarse, offsets / fine / length)) / np.sqrt(np.sum(coarse**2))
+        found = found * np.sqrt(length / float(Fraction(oversampling))) / shape
+    found = found.reshape(found.shape[:-2] + (-1,))
+    if missing is not None:
+        found = np.where(np.asarray(missing)[..., None], 0, found)
+    return found
+
+
 def delayed_pfb(samples, channels, h, delay, phase=0.0, inverted=False, oversampling=1):
     """
     Polyphase filter bank of an input that is delayed, to line it up with others: what a
