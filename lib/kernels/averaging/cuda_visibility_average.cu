@@ -39,25 +39,22 @@ struct call {
 
 /*!
  * Adds the items of a call to the sums. A thread has one product of one channel of the
- * average, neighbours having neighbouring products. Grid: products, channels and sums in
- * one row.
+ * average, neighbours having neighbouring products. Grid: threads for all cells of
+ * `sums`.
  * \param sums, totals [sum][channel][product]
  */
-__global__ void __launch_bounds__(threads) add_items(call c,
-                                                     int blocks,
-                                                     double2* __restrict__ sums,
-                                                     uint32_t* __restrict__ totals)
+__global__ void __launch_bounds__(threads)
+    add_items(call c, double2* __restrict__ sums, uint32_t* __restrict__ totals)
 {
     const int channels_out = c.channels / c.summed;
-    const int64_t row = blockIdx.x / blocks; // [sum][channel]
-    const int product = int(blockIdx.x % blocks) * threads + threadIdx.x;
-    if (product >= c.products)
-        return;
-    const int sum = int(row / channels_out), to = int(row % channels_out);
     const int sum_count = max(c.centers, 1) * c.gates;
+    const int64_t cell = blockIdx.x * int64_t(threads) + threadIdx.x;
+    if (cell >= int64_t(sum_count) * channels_out * c.products)
+        return;
+    const int64_t row = cell / c.products; // [sum][channel]
+    const pick p = c.picks[cell % c.products];
+    const int sum = int(row / channels_out), to = int(row % channels_out);
     const int center = sum / c.gates;
-    const pick p = c.picks[product];
-    const int64_t cell = row * c.products + product;
     double2 total = sums[cell];
     uint32_t counted = totals[cell];
     for (int item = 0; item < c.items; item++) {
@@ -185,10 +182,8 @@ public:
         c.all = d_p.all();
         c.by_product = some.by_product;
         c.mean = d_p.mean;
-        const int blocks = int(blocks_for(c.products, threads));
-        const int64_t rows = int64_t(d_p.sums()) * d_p.channels_out();
-        add_items<<<unsigned(rows * blocks), threads, 0, on>>>(
-            c, blocks, d_sums.data(), d_totals.data());
+        add_items<<<blocks_for(int64_t(d_sums.size()), threads), threads, 0, on>>>(
+            c, d_sums.data(), d_totals.data());
         check_launch("averages of visibilities");
     }
 
@@ -235,9 +230,7 @@ std::unique_ptr<visibility_average>
 make(const visibility_average::parameters& p, int device, const std::string&)
 {
     const device_guard guard(device);
-    const int64_t blocks = int64_t(p.sums()) * p.channels_out() *
-                           blocks_for(int64_t(p.products.size()), threads);
-    require(blocks < (int64_t(1) << 31),
+    require(int64_t(p.sums()) * int64_t(p.cells()) / threads < (int64_t(1) << 31) - 1,
             "products",
             std::to_string(p.products.size()) + " products of " +
                 std::to_string(p.channels_out()) + " channels in " +
