@@ -239,6 +239,8 @@ REFUSED = cases(
     exchange: channels=0 | inputs=0 | spectra_per_frame=0 | input_devices=[] | output_devices=[] |
         input_devices=['cpu'] * 3 | latency=11 | output_devices=['cpu', 'gpu'] |
         spectra_per_slice=100 | most_gap=-1 | channels=2**24; inputs=256
+    join_averages: channels=0 | lengths=[3, 4] | lengths=[1] | products=[] | lengths=[0, 2] |
+        channels=2**24; products=[[(0, 0)] * 20, [(1, 1)]]
     join_channels: channels=0 | inputs=0 | ranges=0 | ranges=1025 | channels=65536; inputs=1024
     select_inputs: channels=0 | inputs=0 | spectra_per_frame=0 | selected=[] | selected=[2] |
         selected=[-1] | selected=[1, 1] | spectra_per_slice=100 | latency=11 |
@@ -419,6 +421,7 @@ ALLOWED = cases(
     noise_switch: by=call; call=print | by=uhd; name=FP0; pin=3; inverted=True
     exchange: type=sc8; inputs=6; input_devices=['cpu'] * 3; by=copies; output_devices=['cpu'] * 4 |
         type=sc4; spectra_per_slice=4; input_devices=['cpu']
+    join_averages: type=u32; channels=12; products=[[(1, 0)], [(0, 0)], [(1, 1)]]; lengths=[1, 2, 8]
     join_channels: type=u32; channels=12; ranges=3; inputs=5 | ranges=1
     select_inputs: type=sc8; inputs=5; selected=[3, 0, 4] | type=sc4; spectra_per_slice=4
     select: inputs=5; products=[(4, 0), (0, 4), (2, 2)] |

@@ -55,6 +55,7 @@ from .fx_correlator import fx_correlator
 from .heimdall_source import heimdall_source
 from .hydrogen_source import hydrogen_source
 from .inputs.input_source import input_source
+from .join_averages import join_averages
 from .join_channels import join_channels
 from .noise_switch import noise_switch
 from .pointing import pointing
@@ -90,6 +91,7 @@ for _block in (
     heimdall_source,
     hydrogen_source,
     input_source,
+    join_averages,
     join_channels,
     noise_switch,
     pointing,

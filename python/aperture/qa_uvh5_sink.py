@@ -1212,6 +1212,22 @@ class qa_uvh5_sink(InFolder, gr_unittest.TestCase):
         with self.assertRaisesRegex(ValueError, "filename.*different names"):
             uvh5_sink(self.folder / "{phase_center}.uvh5", array, 4, phase_centers=["sun", "Sun"])
 
+    def test_what_products_are_refused(self):
+        array = array_of(["A9x", "Cx"])
+        for products, text in (
+            ([], "products: .*an empty list"),
+            (
+                [(0, 2)],
+                r"products: \(0, 2\) is not allowed; it must be a pair of inputs from 0 to 1",
+            ),
+            ([(0,)], "a pair of inputs"),
+            ([(1, 0), (0, 1)], "a product that there is once"),
+            ([(1, 0, 2, 2)], "a part of an integration"),
+            ([(1, 0, 0, 2), (1, 0, 0, 2)], "a product that there is once"),
+        ):
+            with self.assertRaisesRegex(ValueError, text):
+                uvh5_sink(self.path, array, 4, products=products)
+
 
 class Integrations(gr.sync_block):
     """An endless source of integrations whose values are their numbers, from 1."""

@@ -24,10 +24,13 @@ from .formats.uvh5.header import (
     COMPRESSIONS,
     GAINS,
     NOT_APPLIED,
+    all_products,
+    check_products,
     gains_text,
     load_bitshuffle,
     map_products,
 )
+from .join_averages import PARTS
 from .parameters.ascii_text import ascii_text
 from .parameters.description import Anything, Integer, Number, Switch, Text, Together, fields_of
 from .parameters.groups import FileCalibration
@@ -217,6 +220,12 @@ class uvh5_sink(RecordingSink, python_block):
             "True if there is a second port, for the counts of an X-engine that takes masks "
             "(`spectra_per_slice`)."
         ) = False,
+        products: Anything(
+            "Pairs of inputs (a, b), those of the products of an item, in their order: V[a,b]. Of "
+            "averages that are shorter than others, which `join_averages` has put into one item, "
+            "(a, b, number, count): of part `number`, from 0, of `count` equal ones. None: all, as "
+            "an X-engine sends them."
+        ) = None,
         statistics_channels: Integer(
             "Number of channels in these frames, where they are those of a range of the "
             "channels; 0: all channels.",
@@ -245,9 +254,12 @@ class uvh5_sink(RecordingSink, python_block):
                 statistics, int(statistics_channels or channels), inputs, statistics_type
             )
         )
-        products = inputs * (inputs + 1) // 2
+        self._products = None if products is None else check_products(products, inputs)
+        # [product]: the two inputs, and whether it is of a part of the integration
+        self._pairs = np.array(self._products or all_products(inputs))
+        products = len(self._pairs)
         item_bytes("channels", 8, channels=channels, products=products)
-        map_products(array)  # complains about what no file can hold
+        map_products(array, self._products)  # complains about what no file can hold
         self._take_calibration(array, calibration, calibrate, scale, gains)
         # not at the top: to load h5py takes as long as to load all else of gnuradio.aperture
         from .formats.uvh5.writer import Uvh5Layout
@@ -255,7 +267,7 @@ class uvh5_sink(RecordingSink, python_block):
         self._make_layout = Uvh5Layout
         self._name, self._channels = file_name(filename), int(channels)
         self._shape = (int(channels), products)
-        self._autos = np.arange(inputs) * (np.arange(inputs) + 3) // 2
+        self._autos = np.flatnonzero(self._pairs[:, 0] == self._pairs[:, 1])
         self._roll = RollOver(self._name)
         self._overwrite, self._history, self._mount = overwrite, history, mount
         self._held = HeldSettings()
@@ -351,7 +363,7 @@ class uvh5_sink(RecordingSink, python_block):
             return None
         if self._gains is not None:
             factors /= self._gains[:, np.newaxis]
-        a, b = np.tril_indices(inputs)
+        a, b = self._pairs[:, 0], self._pairs[:, 1]
         return np.ascontiguousarray((factors[a] * factors[b].conj()).T, np.complex64)
 
     def take_gains(self, gains, history):
@@ -624,7 +636,8 @@ class uvh5_sink(RecordingSink, python_block):
             self.logger.warn(printable(f"{self._filenames[0]}: {text}"))
         visibilities = np.reshape(item, self._shape)
         counted = self._without_silent(visibilities, counted, (seconds, fraction))
-        return visibilities, middle, spectra, counted, hop, self._factors
+        parts = None if PARTS not in found else tag_value(found, PARTS, pmt.f64vector_elements)
+        return visibilities, middle, spectra, counted, hop, self._factors, parts
 
     def _without_silent(self, visibilities, counted, time):
         """The counts, 0 of the products of inputs that have nothing in them, which are told."""
@@ -635,23 +648,21 @@ class uvh5_sink(RecordingSink, python_block):
             there = counted[:, self._autos] > 0
         else:
             there = np.broadcast_to(counted, self._shape[1:])[self._autos] > 0
-        silent = np.flatnonzero(without_noise(power, there))
-        for number in silent:
-            if number not in self._silent:
-                self.logger.warn(
-                    printable(
-                        f"{self._filenames[0]}: input {self._array.input_names[number]} does not "
-                        f"change from {utc_text(time, 3)}Z on (a receiver that is stuck, or "
-                        "off?): its products are flagged while that is so"
-                    )
+        silent = set(self._pairs[self._autos[np.flatnonzero(without_noise(power, there))], 0])
+        for number in sorted(silent - self._silent):
+            self.logger.warn(
+                printable(
+                    f"{self._filenames[0]}: input {self._array.input_names[number]} does not "
+                    f"change from {utc_text(time, 3)}Z on (a receiver that is stuck, or "
+                    "off?): its products are flagged while that is so"
                 )
-        self._silent = set(silent)
-        if not len(silent):
+            )
+        self._silent = silent
+        if not silent:
             return counted
-        a, b = np.tril_indices(len(self._autos))
         shape = self._shape if counted.ndim == 2 else self._shape[1:]
         without = np.array(np.broadcast_to(counted, shape))
-        without[..., np.isin(a, silent) | np.isin(b, silent)] = 0
+        without[..., np.isin(self._pairs[:, :2], list(silent)).any(axis=1)] = 0
         return without
 
     def _warn_of_calibration(self, time):
@@ -709,6 +720,7 @@ class uvh5_sink(RecordingSink, python_block):
                     self._compression,
                     self._statistics is not None,
                     self._unit(),
+                    self._products,
                 )
                 for center in self._centers
             ]

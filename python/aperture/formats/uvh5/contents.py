@@ -164,7 +164,7 @@ class Uvh5Contents:
             self._add_rows(self._layout.statistics_rows(self._statistics))
             self._statistics = []
         self._file.set(ROWS, self._count * self._baselines)
-        self._file.set(TIMES, self._count)
+        self._file.set(TIMES, self._count * self._layout.times)
         self._file.flush()
 
     def publish(self, alone):
@@ -205,9 +205,17 @@ class Uvh5Contents:
                 self._buffers[name, part.stop - part.start] for name in (SAMPLES, FLAGS)
             )
             if integration.counted.ndim == 2:
+                # counts of parts, which are shorter than others, are divided below
+                parts = layout.times > 1
                 all_there, any_flagged = order.fractions(
-                    integration.counted[part], integration.spectra, fractions, flags
+                    integration.counted[part],
+                    1 if parts else int(integration.spectra[0]),
+                    fractions,
+                    flags,
                 )
+                if parts:
+                    fractions /= integration.spectra[layout.map.part][:, np.newaxis, np.newaxis]
+                    all_there = (fractions == 1).all()
             else:
                 fractions[:] = self._fractions(integration)[:, np.newaxis]
                 np.equal(fractions, 0, out=flags)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...parameters.ascii_text import ascii_names
+from ...parameters.rules import refuse
 
 #: polarisation products -> code of the format (AIPS memo 117): first of ant_1, then of ant_2
 POLARIZATIONS = {"xx": -5, "yy": -6, "xy": -7, "yx": -8, "rr": -1, "ll": -2, "rl": -3, "lr": -4}
@@ -219,13 +220,23 @@ class ProductMap:
     feeds: str
     #: "xx", "yy", ... in the order of the file's last axis
     polarizations: list
-    #: [baseline]: numbers of the antennas, ant_1 <= ant_2
+    #: [baseline]: numbers of the antennas, ant_1 <= ant_2; a baseline whose averages are shorter
+    #: than those of others comes several times in an integration
     ant_1: np.ndarray
     ant_2: np.ndarray
     #: [baseline][polarisation]: index of the X-engine's product, -1: there is none
     product: np.ndarray
     #: [baseline][polarisation]: whether the product is to be conjugated
     conjugate: np.ndarray
+    #: number of the products that come
+    products: int
+    #: [(number, count)], the parts of an integration that rows have: part `number`, from 0, of
+    #: `count` equal ones, in order of time
+    parts: list
+    #: [part]: its number in the order in which products name them first
+    order_of_parts: list
+    #: [baseline]: index of its part
+    part: np.ndarray
 
     def order(self):
         """Returns a `baselines.baseline_order`, which makes what stands in a file."""
@@ -235,22 +246,59 @@ class ProductMap:
         own = np.array([name[0] == name[1] for name in self.polarizations])
         # rounding may leave an imaginary part that an autocorrelation cannot have
         real = (self.ant_1 == self.ant_2)[:, np.newaxis] & own
-        return baselines.baseline_order(
-            int(self.product.max()) + 1, self.product, self.conjugate, real
-        )
+        return baselines.baseline_order(self.products, self.product, self.conjugate, real)
 
     def fractions(self, counted, spectra):
-        """Counted spectra of each product, or of all -> [baseline][polarisation], 0 to 1."""
+        """Counted spectra of each product, or of all -> [baseline][polarisation], 0 to 1. spectra:
+        of each of the parts, or of all."""
         counted = np.asarray(counted)
+        spectra = np.broadcast_to(spectra, len(self.parts))[self.part][:, np.newaxis]
         if counted.ndim == 2:
             of_each = counted[:, self.product].swapaxes(0, 1)
-            return np.where(self.product[:, np.newaxis] >= 0, of_each / spectra, 0)
+            return np.where(self.product[:, np.newaxis] >= 0, of_each / spectra[:, np.newaxis], 0)
         if counted.size == 1:
-            counted = np.broadcast_to(counted.reshape(1), (self.product.max() + 1,))
+            counted = np.broadcast_to(counted.reshape(1), (self.products,))
         return np.where(self.product >= 0, counted[self.product] / spectra, 0)
 
 
-def map_products(array):
+def all_products(inputs):
+    """The products of an X-engine, in its order, as map_products() takes them."""
+    return [(a, b, 0, 1) for a in range(inputs) for b in range(a + 1)]
+
+
+def check_products(products, inputs):
+    """
+    Products of an array's inputs as (a, b, number, count), of a list of (a, b), or of (a, b,
+    number, count), which is of part `number`, from 0, of `count` equal ones of an integration.
+
+    Raises ParameterError, which names the entry.
+    """
+    found = []
+    for entry in products:
+        whole = tuple(entry) + (0, 1)[: max(0, 4 - len(entry))] if len(entry) in (2, 4) else ()
+        if (
+            len(whole) != 4
+            or not all(isinstance(each, (int, np.integer)) for each in whole)
+            or not all(0 <= each < inputs for each in whole[:2])
+            or not 0 <= whole[2] < whole[3]
+        ):
+            refuse(
+                "products",
+                entry,
+                f"a pair of inputs from 0 to {inputs - 1}, or with it a part of an integration and "
+                "their number, (a, b, 0, 2)",
+            )
+        found.append(tuple(map(int, whole)))
+    if not found:
+        refuse("products", "an empty list", "one product or more")
+    of_part = [(max(a, b), min(a, b), number, count) for a, b, number, count in found]
+    if len(set(of_part)) < len(of_part):
+        twice = next(each for i, each in enumerate(of_part) if each in of_part[:i])
+        refuse("products", twice, "a product that there is once")
+    return found
+
+
+def map_products(array, products=None):
     """
     The one place that says which product is which in a UVH5 file.
 
@@ -262,6 +310,8 @@ def map_products(array):
     Parameters
     ----------
     array : ArrayDescription
+    products : list
+        Those that there are, as check_products() returns them; None: all, in the X-engine's order.
 
     Returns
     -------
@@ -295,17 +345,40 @@ def map_products(array):
     feeds = "".join(feed for feed in feeds if feed in found)
     names = [name for name in POLARIZATIONS if set(name) <= set(feeds)]
 
-    used = sorted({antenna for antenna, _ in inputs})
-    pairs = [(one, two) for i, one in enumerate(used) for two in used[i:]]
-    product = np.full((len(pairs), len(names)), -1)
+    if products is None:
+        products = all_products(len(array.inputs))
+    parts = sorted(
+        {tuple(each[2:]) for each in products}, key=lambda part: (part[0] + 0.5) / part[1]
+    )
+    numbers = {each: number for number, each in enumerate(parts)}
+    named = list(dict.fromkeys(each[2:] for each in products))
+    place = {signal: key for key, signal in inputs.items()}
+    rows, columns = {}, {name: column for column, name in enumerate(names)}
+    for index, (a, b, *part) in enumerate(products):
+        # an autocorrelation of an antenna has both of its cross-hands
+        for first, second in {(a, b), (b, a)}:
+            (one, p), (two, q) = place[first], place[second]
+            if one <= two:
+                key = numbers[tuple(part)], one, two
+                rows.setdefault(key, {})[columns[p + q]] = index, first == a
+    product = np.full((len(rows), len(names)), -1)
     conjugate = np.zeros(product.shape, bool)
-    for row, (one, two) in enumerate(pairs):
-        for column, (p, q) in enumerate(names):
-            first, second = inputs.get((one, p)), inputs.get((two, q))
-            if first is None or second is None:
-                continue
-            larger, smaller = max(first, second), min(first, second)
-            product[row, column] = larger * (larger + 1) // 2 + smaller
-            conjugate[row, column] = first > second
-    ant_1, ant_2 = np.array(pairs).T
-    return ProductMap(antennas, feeds, names, ant_1, ant_2, product, conjugate)
+    for row, key in enumerate(sorted(rows)):
+        for column, (index, conjugated) in rows[key].items():
+            product[row, column], conjugate[row, column] = index, conjugated
+    part, ant_1, ant_2 = np.array(sorted(rows)).T
+    autos = (ant_1 == ant_2)[:, np.newaxis] & np.array([name[0] == name[1] for name in names])
+    conjugate &= ~autos
+    return ProductMap(
+        antennas,
+        feeds,
+        names,
+        ant_1,
+        ant_2,
+        product,
+        conjugate,
+        len(products),
+        parts,
+        [named.index(each) for each in parts],
+        part,
+    )

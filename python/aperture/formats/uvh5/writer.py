@@ -15,6 +15,7 @@ from ...arrays.earth_rotation import sidereal_time, unix_seconds
 from ...arrays.geometry import SPEED_OF_LIGHT, enu_to_ecef_rotation
 from ...parameters.ascii_text import ascii_names, ascii_text
 from ...parameters.rules import one_of, refuse
+from ...parameters.times import SECONDS_PER_DAY
 from ...tracking.phase_center import catalogue_entry, ephemeris, has_ephemeris, place_at
 from .contents import Uvh5Contents
 from .header import (
@@ -35,20 +36,21 @@ CATALOGUE = "Header/phase_center_catalog/0"
 class Integration:
     """One integration, made by `Uvh5Layout.integration`."""
 
-    #: Julian date (UTC) of its middle
-    time: float
-    #: seconds
-    length: float
+    #: Julian dates (UTC) of the middles of its parts, of which it has one unless some averages are
+    #: shorter than others, [part]
+    times: np.ndarray
+    #: seconds, [part]
+    lengths: np.ndarray
     #: [channel][product] of the X-engine, complex64
     visibilities: np.ndarray
-    #: spectra from its beginning to its end
-    spectra: int
+    #: spectra from the beginning to the end of a part, [part]
+    spectra: np.ndarray
     #: spectra that were summed, of each product or one number for all, or [channel][product]
     counted: np.ndarray
     #: [channel][product], by which the visibilities are multiplied; None: 1
     factors: np.ndarray = None
-    #: tracking.phase_center.Place of the phase centre; None: unprojected
-    place: object = None
+    #: [part]: tracking.phase_center.Place of the phase centre; None: unprojected
+    places: list = None
     #: seconds by which each baseline is rotated to the phase centre, [baseline]; None: it is not
     delays: np.ndarray = None
 
@@ -107,6 +109,8 @@ class Uvh5Layout:
     statistics : bool
         True if InputStatistics are written, too, which go into a group of their own beside
         Header and Data.
+    products : list
+        Those that come, as check_products() returns them; None: all, in the X-engine's order.
     unit : str
         Unit of the visibilities, as the format has it: uncalib, Jy or K str.
     """
@@ -124,6 +128,7 @@ class Uvh5Layout:
         compression="none",
         statistics=False,
         unit="uncalib",
+        products=None,
     ):
         one_of("mount", mount, MOUNTS)
         if compression not in COMPRESSIONS:
@@ -135,7 +140,7 @@ class Uvh5Layout:
         #: arguments of h5py
         self.compression = COMPRESSIONS[compression]
         self.array = array
-        self.map = map_products(array)
+        self.map = map_products(array, products)
         self.order = self.map.order()
         self.frequencies = np.asarray(frequencies, float)
         #: from one channel to the next
@@ -153,8 +158,14 @@ class Uvh5Layout:
 
     @property
     def baselines(self):
-        """Baselines of an integration, autocorrelations included."""
+        """Baselines of an integration, autocorrelations included; those with averages that are
+        shorter than others as often as they come."""
         return len(self.map.ant_1)
+
+    @property
+    def times(self):
+        """Different times of an integration: 1, or as many as it has parts."""
+        return len(self.map.parts)
 
     @property
     def shape(self):
@@ -165,7 +176,9 @@ class Uvh5Layout:
         """Contents of a file without integrations, for a `GrowingFile`."""
         return Uvh5Contents(self, space)
 
-    def integration(self, visibilities, time, spectra, counted, spectrum_length, factors=None):
+    def integration(
+        self, visibilities, time, spectra, counted, spectrum_length, factors=None, parts=None
+    ):
         """
         Returns an integration for a `GrowingFile`. Its arrays are read when it is written.
 
@@ -184,32 +197,55 @@ class Uvh5Layout:
             seconds from one spectrum to the next
         factors : array of complex64
             what the visibilities are multiplied by, of the same shape; None: 1
+        parts : list of float
+            of each part, in the order in which products name them, spectra from the beginning of
+            the integration to its own, and those that it spans; None: they are equal, without gaps
         """
-        place = delays = None
+        times, lengths = self._parts(time, spectra, parts, spectrum_length)
+        places = delays = None
         if self.phase_center is not None:
-            place = place_at(self.phase_center, float(unix_seconds(time)), self.array)
-            delays = self._delays(place, time)
+            places = [
+                place_at(self.phase_center, float(unix_seconds(each)), self.array) for each in times
+            ]
+            delays = self._delays(places, times)
         return Integration(
-            time,
-            spectra * spectrum_length,
+            times,
+            lengths * spectrum_length,
             np.ascontiguousarray(visibilities, np.complex64),
-            spectra,
+            lengths,
             np.ascontiguousarray(counted, np.uint32)
             if np.ndim(counted) == 2
             else np.asarray(counted),
             factors,
-            place,
+            places,
             delays,
         )
 
-    def _delays(self, place, time):
+    def _parts(self, time, spectra, parts, spectrum_length):
+        """The middle of each part, a Julian date, and its spectra; as integration() has them."""
+        if self.times == 1:
+            return np.array([time]), np.array([spectra])
+        if parts is None:
+            number, count = np.array(self.map.parts).T
+            begin, length = number * spectra / count, spectra / count
+        else:
+            begin, length = np.reshape(parts, (-1, 2))[self.map.order_of_parts].T
+        middles = (begin + length / 2 - spectra / 2) * spectrum_length
+        return time + middles / SECONDS_PER_DAY, length
+
+    def _delays(self, places, times):
         """Seconds from what was tracked to the phase centre, [baseline]; None: they are one."""
-        before = np.zeros(3)
+        towards = np.array([place.to_uvw[2] for place in places])
         if self._tracked is not None:
             if self._tracked.same_as(self.phase_center):
                 return None
-            before = place_at(self._tracked, float(unix_seconds(time)), self.array).to_uvw[2]
-        return self._baselines() @ (place.to_uvw[2] - before) / SPEED_OF_LIGHT
+            towards -= [
+                place_at(self._tracked, float(unix_seconds(time)), self.array).to_uvw[2]
+                for time in times
+            ]
+        if len(times) == 1:
+            return self._baselines() @ towards[0] / SPEED_OF_LIGHT
+        return (self._baselines() * towards[self.map.part]).sum(axis=1) / SPEED_OF_LIGHT
 
     def _baselines(self):
         """(east, north, up) [baseline][3] from ant_1 to ant_2, in metres."""
@@ -242,7 +278,10 @@ class Uvh5Layout:
 
     def rows_of_each(self):
         """Returns how many rows an integration has in each dataset of `rows`."""
-        return {name: 1 if name.startswith(CATALOGUE) else self.baselines for name in self.rows([])}
+        return {
+            name: self.times if name.startswith(CATALOGUE) else self.baselines
+            for name in self.rows([])
+        }
 
     @staticmethod
     def statistics_rows(rows):
@@ -254,10 +293,10 @@ class Uvh5Layout:
 
     def rows(self, integrations):
         """Returns the datasets' entries, by name, beside the data: of each baseline of each
-        integration, and of a body that moves, of each integration."""
+        integration, and of a body that moves, of each of its parts."""
         found = {f"Header/{name}": each for name, each in self._rows(integrations).items()}
         if self.phase_center is not None and has_ephemeris(self.phase_center):
-            times = [integration.time for integration in integrations]
+            times = [time for integration in integrations for time in integration.times]
             for name, values in ephemeris(self.phase_center, times, self.array).items():
                 found[f"{CATALOGUE}/{name}"] = values
         return found
@@ -265,29 +304,26 @@ class Uvh5Layout:
     def _rows(self, integrations):
         """Returns the header's entries of each row (a baseline at a time)."""
         count = len(integrations)
-        times = np.array([integration.time for integration in integrations])
-        lengths = np.array([integration.length for integration in integrations])
-        sidereal = sidereal_time(times, self.array.longitude)
-        each_row = lambda values: np.repeat(values, self.baselines)
+        shape = count, self.times
+        times, lengths = (
+            np.reshape([getattr(each, name) for each in integrations], shape).astype(float)
+            for name in ("times", "lengths")
+        )
+        sidereal = sidereal_time(times.ravel(), self.array.longitude).reshape(shape)
+        each_row = lambda values: values[:, self.map.part].ravel()
         rows = count * self.baselines
         # unprojected: east, north, up, and the zenith
         uvw = [self._baselines()] * count
-        places = np.transpose(
-            [sidereal, np.full(count, np.deg2rad(self.array.latitude)), np.zeros(count)]
-        )
+        app_ra, app_dec, frame_pa = sidereal, np.deg2rad(self.array.latitude) + 0 * times, 0 * times
         if self.phase_center is not None:
-            uvw = [self._baselines() @ integration.place.to_uvw.T for integration in integrations]
-            places = np.array(
-                [
-                    (
-                        integration.place.app_ra,
-                        integration.place.app_dec,
-                        integration.place.frame_pa,
-                    )
-                    for integration in integrations
-                ]
+            uvw = [self._projected(integration.places) for integration in integrations]
+            app_ra, app_dec, frame_pa = (
+                np.reshape(
+                    [[getattr(place, name) for place in each.places] for each in integrations],
+                    shape,
+                ).astype(float)
+                for name in ("app_ra", "app_dec", "frame_pa")
             )
-        app_ra, app_dec, frame_pa = np.reshape(places, (count, 3)).T
         return {
             "time_array": each_row(times),
             "integration_time": each_row(lengths),
@@ -300,6 +336,14 @@ class Uvh5Layout:
             "phase_center_app_dec": each_row(app_dec),
             "phase_center_frame_pa": each_row(frame_pa),
         }
+
+    def _projected(self, places):
+        """(u, v, w) [baseline][3] in metres, with a Place for each part."""
+        baselines = self._baselines()
+        if len(places) == 1:
+            return baselines @ places[0].to_uvw.T
+        turned = np.array([place.to_uvw for place in places])[self.map.part]
+        return np.einsum("bij,bj->bi", turned, baselines)
 
     def _write_header(self, header):
         array, antennas, feeds = self.array, self.map.antennas, self.map.feeds
@@ -327,8 +371,8 @@ class Uvh5Layout:
             "Nfeeds": len(feeds),
             "feed_array": np.array([[feed.encode() for feed in feeds]] * len(antennas)),
             "feed_angle": np.array([[angles[feed] for feed in feeds]] * len(antennas)),
-            "Nants_data": len(set(self.map.ant_1)),
-            "Nbls": self.baselines,
+            "Nants_data": len({*self.map.ant_1, *self.map.ant_2}),
+            "Nbls": len(set(zip(self.map.ant_1, self.map.ant_2))),
             "Nblts": 0,
             "Ntimes": 0,
             "Nfreqs": len(self.frequencies),
@@ -345,9 +389,10 @@ class Uvh5Layout:
             "history": text(self.history),
             "Nphase": 1,
             "blt_order": text("time, baseline"),
-            "blts_are_rectangular": True,
-            "time_axis_faster_than_bls": False,
+            "blts_are_rectangular": self.times == 1,
         }
+        if self.times == 1:
+            values["time_axis_faster_than_bls"] = False
         diameters = [antenna.diameter for antenna in antennas]
         if None not in diameters:  # the format has those of all antennas, or of none
             values["antenna_diameters"] = np.array(diameters, float)

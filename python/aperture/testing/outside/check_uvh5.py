@@ -222,6 +222,38 @@ class check_uvh5(unittest.TestCase):
                     rotated = np.angle(data.data_array * expected.data_array.conj(), deg=True)
                     self.assertLess(np.abs(rotated).max(), phase_of_direction(data))
 
+    def test_averages(self):
+        """
+        A file of some baselines, some of which are averaged for longer, is what pyuvdata makes of
+        the file of short averages: times, lengths, samples, apparent places and u, v, w. With a
+        phase centre phases of averages are those of their middles.
+        """
+        for name in ("none", "star", "sun"):
+            with self.subTest(name):
+                fine = read(FOLDER / f"averages-{name}-fine.uvh5")
+                found = read(FOLDER / f"averages-{name}-averaged.uvh5")
+                self.assertNotEqual(found.Nblts, found.Nbls * found.Ntimes)
+                self.assertEqual((found.Nbls, fine.Nbls), (3, 3))
+                self.assertEqual(set(map(tuple, fine.get_antpairs())), set(found.get_antpairs()))
+                lengths = set()
+                for pair in found.get_antpairs():
+                    rows, own = (
+                        np.arange(data.Nblts)[data.antpair2ind(pair)] for data in (fine, found)
+                    )
+                    count = len(rows) // len(own)
+                    lengths.add(count)
+                    np.testing.assert_allclose(found.integration_time[own], count)
+                    times = fine.time_array[rows].reshape(-1, count).mean(axis=1)
+                    np.testing.assert_allclose(found.time_array[own], times, rtol=0, atol=1e-9)
+                    samples = fine.nsample_array[rows].reshape(len(own), count, 5, -1).mean(axis=1)
+                    np.testing.assert_allclose(found.nsample_array[own], samples, rtol=1e-6)
+                    uvw = fine.uvw_array[rows].reshape(-1, count, 3).mean(axis=1)
+                    np.testing.assert_allclose(found.uvw_array[own], uvw, rtol=0, atol=1e-5)
+                    if name == "none":
+                        values = fine.data_array[rows].reshape(len(own), count, 5, -1).mean(axis=1)
+                        np.testing.assert_allclose(found.data_array[own], values, atol=1e-6)
+                self.assertEqual(lengths, {1, 2, 4})
+
     def test_chain(self):
         # 100000 samples of 32 channels: 3118 spectra in integrations of 800, coherence 25/26: the
         # phase of a channel and integration has an rms of sqrt((26/25)^2 - 1) / sqrt(2 800)

@@ -336,6 +336,42 @@ def write_recording(folder):
     run_chain(source, 2, folder / "recording.uvh5", array, 64, 4, "sc8", "sc8")
 
 
+def write_averages(folder):
+    """Products of some baselines, averages of several lengths, and the same at one length."""
+    array = array_of(["A9x", "A9y", "B2x", "B2y", "A10x", "Cx"])
+    frequencies = 1.4e9 + 1e6 * np.arange(5)
+    pairs = [(2, 0), (3, 1), (2, 1), (4, 0), (5, 5)]
+    noise = np.random.default_rng(3).normal(size=(2, 6, 4, 5, len(pairs)))
+    fine = (noise[0] + 1j * noise[1]).astype(np.complex64)
+    lengths = [1, 1, 1, 2, 4]
+    products = [
+        (*pair, number, 4 // length)
+        for one in (1, 2, 4)
+        for number in range(4 // one)
+        for pair, length in zip(pairs, lengths)
+        if length == one
+    ]
+    for name, center in (("none", None), ("star", "350.85, 58.8"), ("sun", "sun")):
+        more = dict(phase_center=center and aperture.parse_direction(center))
+        some = Uvh5Layout(array, frequencies, 1e6, products=[(*p, 0, 1) for p in pairs], **more)
+        several = Uvh5Layout(array, frequencies, 1e6, products=products, **more)
+        written = {"fine": [], "averaged": []}
+        for number, values in enumerate(fine):
+            # integrations of 4 x 100 spectra of 10 ms
+            for part in range(4):
+                middle = earth_rotation.julian_date(1704067200 + 4 * number + part, 0.495)
+                written["fine"].append(some.integration(values[part], middle, 100, [90], 1e-2))
+            joined = np.empty((5, len(products)), np.complex64)
+            for index, (a, b, part, count) in enumerate(products):
+                within = slice(part * 4 // count, (part + 1) * 4 // count)
+                joined[:, index] = values[within, :, pairs.index((a, b))].mean(axis=0)
+            counted = [360 // count for *_, count in products]
+            middle = earth_rotation.julian_date(1704067200 + 4 * number, 1.995)
+            written["averaged"].append(several.integration(joined, middle, 400, counted, 1e-2))
+        write_file(folder / f"averages-{name}-fine.uvh5", some, written["fine"])
+        write_file(folder / f"averages-{name}-averaged.uvh5", several, written["averaged"])
+
+
 def write_one_place(folder):
     """Antennas of which the description does not say where they are."""
     array = array_of(["A9x", "A10x", "B2x", "Cx"])
@@ -421,6 +457,7 @@ if __name__ == "__main__":
     write_dates(target)
     write_source(target)
     write_phase_centers(target)
+    write_averages(target)
     write_one_place(target)
     write_compressed(target)
     write_killed(target)
