@@ -24,6 +24,7 @@ from astropy.io import fits
 from astropy.wcs import WCS, FITSFixedWarning
 
 from gnuradio.aperture.arrays import earth_rotation, geometry
+from gnuradio.aperture.commands import fx
 from gnuradio.aperture.commands import image as command
 from gnuradio.aperture.conversion.convert import convert
 from gnuradio.aperture.formats.uvh5.reader import VisibilityFile
@@ -213,6 +214,53 @@ class TestImages(unittest.TestCase):
             east, north, up = place_of(self.source, START + 600, self.array)
             self.assertAlmostEqual(azimuth, np.degrees(np.arctan2(east, north)) % 360, delta=0.15)
             self.assertAlmostEqual(elevation, np.degrees(np.arcsin(up)), delta=0.15)
+
+    def test_averages(self):
+        """ducc0 finds a source in the same place in averages of several lengths, whose rows are not
+        a rectangle."""
+        import ducc0
+
+        # Cas A, from the phase centre
+        ra, dec, ra_0, dec_0 = map(np.radians, (350.85, 58.815, 352.0, 59.3))
+        place = (
+            np.cos(dec) * np.sin(ra - ra_0),
+            np.sin(dec) * np.cos(dec_0) - np.cos(dec) * np.sin(dec_0) * np.cos(ra - ra_0),
+        )
+        path = self.folder / "off.uvh5"
+        options = "--input sim:y8 --duration 0.5 --channels 64 --integration 0.25 --device cpu"
+        code, _, errors = run(
+            fx,
+            *words(options),
+            *("--track", "352.0, 59.3", "-o", path),
+            *("--baseline-averaging", "1e-5,radius=1,integration=0.03125"),
+        )
+        self.assertEqual(code, 0, errors)
+        for name in (path, self.folder / "off-averaged.uvh5"):
+            with h5py.File(name) as file:
+                header, data = file["Header"], file["Data"]
+                cross = header["ant_1_array"][:] != header["ant_2_array"][:]
+                weights = data["nsamples"][:][cross][..., 0]
+                weights *= header["integration_time"][:][cross][:, np.newaxis]
+                cell = np.radians(0.3 / 60)
+                image = ducc0.wgridder.vis2dirty(
+                    uvw=header["uvw_array"][:][cross],
+                    freq=header["freq_array"][:],
+                    vis=np.ascontiguousarray(data["visdata"][:][cross][..., 0]),
+                    wgt=np.ascontiguousarray(weights, np.float32),
+                    npix_x=512,
+                    npix_y=512,
+                    pixsize_x=cell,
+                    pixsize_y=cell,
+                    epsilon=1e-4,
+                    do_wgridding=True,
+                    flip_v=True,
+                    divide_by_n=False,
+                )
+            x, y = np.unravel_index(np.argmax(image), image.shape)
+            # the first axis grows towards the west
+            np.testing.assert_allclose(
+                [(256 - x) * cell, (y - 256) * cell], place, rtol=0, atol=0.6 * cell
+            )
 
     def test_projection(self):
         """to_sky() is the SIN projection of FITS."""

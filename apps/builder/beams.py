@@ -308,8 +308,8 @@ class Beams(Part):
             if self.pointing:
                 self.pointing.continue_from(sum(whole.start_time))
 
-    def follower(self):
-        return self.pointing
+    def followers(self):
+        return [self.pointing] if self.pointing else []
 
     def connect(self, flowgraph, front):
         for port in range(2 if front.flagging else 1):

@@ -6,8 +6,10 @@
 """The correlator of a flowgraph: from frames to a file of visibilities."""
 
 import os
+from dataclasses import replace
 
-from .. import exchange, join_channels, snapshot, xengine
+from .. import exchange, join_channels, snapshot, visibility_averager, xengine
+from ..delay_tracker import delay_tracker
 from ..parameters.sample_types import SAMPLE_TYPES
 from ..streams.input_statistics import frames_a_second
 from ..streams.silent_block import silent
@@ -50,7 +52,6 @@ def make_sink(plan, field, **parameters):
         return silent(
             uvh5_sink,
             overwrite=plan.outputs.overwrite,
-            tracked=plan.tracking.direction,
             compression=plan.outputs.compression,
             calibration=plan.calibration.file or "",
             calibrate=CALIBRATE[plan.calibration.by],
@@ -59,18 +60,63 @@ def make_sink(plan, field, **parameters):
         )
 
 
+def rotates_before(plan, signals):
+    """Returns whether phases may be rotated to the plan's phase centres before they are averaged,
+    which delays that follow samples do."""
+    return bool(
+        plan.tracking.centers
+        and not signals.channels
+        and plan.engines.upchannelise is None
+        and plan.network.role == "fx"
+        and plan.device.several is None
+        and not plan.outputs.resume
+    )
+
+
+def make_trackers(plan, signals, sizes, source, centers):
+    """A delay_tracker for each phase centre, for a visibility_averager. Cable delays, which tracking
+    alone takes out, are those of the F-engine's tracker, or none."""
+    array = signals.description
+    if plan.tracking.direction is None:
+        array = replace(array, inputs=[replace(each, cable_delay=0.0) for each in array.inputs])
+    return [
+        silent(
+            delay_tracker,
+            array=array,
+            direction=direction,
+            channels=sizes.channels,
+            real=signals.real,
+            inverted=signals.inverted,
+            item_size=source.output_signature().sizeof_stream_item(0),
+        )
+        for direction in centers
+    ]
+
+
+def connect_trackers(flowgraph, trackers, averager, front):
+    """Connects the trackers of phase centres, and that of the F-engine, to an averager."""
+    for number, tracker in enumerate(trackers):
+        port = f"delays{number}" if len(trackers) > 1 else "delays"
+        flowgraph.msg_connect(tracker, "delays", averager, port)
+    if trackers and front.tracker:
+        flowgraph.msg_connect(front.tracker, "delays", averager, "tracked")
+
+
 class Correlator(Part):
     """
-    xengine -> uvh5_sink, and a `snapshot` that takes some of the frames, for the statistics of the
+    xengine -> uvh5_sink, with a visibility_averager between them where products take shorter
+    integrations of the X-engine; and a `snapshot` that takes some of the frames, for the statistics of the
     inputs.
 
     On several devices, X-engines of ranges of channels stand between `exchange` and
     `join_channels`, and the statistics are those of the channels of the first device.
 
-    signals: of the whole array; program, note: as history() has them.
+    signals: of the whole array; source: the block that sends samples, or None; program, note: as
+    history() has them. `sinks_of_centers` are the sinks, one for each phase centre that is rotated
+    to before averages are made, else `sink` alone.
     """
 
-    def __init__(self, plan, signals, sizes, flagging, program, note):
+    def __init__(self, plan, signals, sizes, flagging, source, program, note):
         super().__init__()
         self._history = program, plan, sizes, flagging, note
         devices = plan.device.several or [plan.device.name]
@@ -86,7 +132,7 @@ class Correlator(Part):
         self.engines = [
             xengine(
                 channels=count,
-                integration=sizes.frames,
+                integration=sizes.engine_frames,
                 integration_unit="frames",
                 spectra_per_slice=masked,
                 device=device,
@@ -118,37 +164,71 @@ class Correlator(Part):
             device=devices[0],
             rate=frames_a_second(counts[0], signals.inputs, sizes.spectra_per_frame),
         )
-        self.sink = make_sink(
-            plan,
-            "outputs.file",
-            filename=plan.outputs.file,
-            array=signals.description,
-            channels=sizes.channels,
-            history=history(*self._history),
-            phase_centers=plan.tracking.centers or None,
-            statistics=self.tap,
-            statistics_type=plan.engines.format,
-            statistics_channels=counts[0],
-            counts=bool(flagging),
-        )
-        for block in (*self.engines, *self.exchanges):
+        self._averagers, self._trackers = [], []
+        if sizes.averaged > 1:
+            if rotates_before(plan, signals):
+                self._trackers = make_trackers(plan, signals, sizes, source, plan.tracking.centers)
+            self._averagers = [
+                visibility_averager(
+                    channels=sizes.channels,
+                    inputs=signals.inputs,
+                    integration=sizes.averaged,
+                    centers=len(self._trackers),
+                    counts=bool(flagging),
+                    device=devices[0],
+                )
+            ]
+        centers = plan.tracking.centers
+        self.sinks_of_centers = [
+            make_sink(
+                plan,
+                "outputs.file",
+                filename=plan.outputs.file,
+                array=signals.description,
+                channels=sizes.channels,
+                history=history(*self._history),
+                statistics=self.tap if number == 0 else None,
+                statistics_type=plan.engines.format,
+                statistics_channels=counts[0],
+                counts=bool(flagging),
+                **about,
+            )
+            for number, about in enumerate(
+                [{"tracked": center} for center in centers]
+                if self._trackers
+                else [{"tracked": plan.tracking.direction, "phase_centers": centers or None}]
+            )
+        ]
+        self.sink = self.sinks_of_centers[0]
+        if len(set(self.files())) < len(self.files()):
+            raise plan.error(
+                "outputs.file",
+                "expected a name with {phase_center} in it, as there is a file for each",
+                shown=True,
+            )
+        for block in (*self.engines, *self.exchanges, *self._averagers):
             block.set_log_level("warning")
         self.blocks = {
             **numbered("xengine", self.engines),
             "snapshot": self.tap,
-            "visibilities": self.sink,
+            **numbered("visibilities", self.sinks_of_centers),
         }
-        self.sinks, self.last = {"outputs.file": self.sink}, [self.sink]
-        self.others = [*self.exchanges, *self.joins]
+        self.sinks = numbered("outputs.file", self.sinks_of_centers)
+        self.last = list(self.sinks_of_centers)
+        self.others = [*self.exchanges, *self.joins, *self._averagers, *self._trackers]
 
     def connect(self, flowgraph, front):
         """Takes frames and masks of the F-engines."""
         ports = 2 if front.flagging else 1
         if not self.exchanges:
+            chain = [front.frames, self.engines[0], *self._averagers]
             for port in range(ports):
-                flowgraph.connect(
-                    (front.frames, port), (self.engines[0], port), (self.sink, port)
-                )
+                flowgraph.connect(*((block, port) for block in chain))
+                for number, sink in enumerate(self.sinks_of_centers):
+                    out = port * len(self.sinks_of_centers) + number
+                    flowgraph.connect((chain[-1], out), (sink, port))
+            if self._trackers:
+                connect_trackers(flowgraph, self._trackers, self._averagers[0], front)
             flowgraph.connect(front.frames, self.tap)
             return
         for port, (crossing, join) in enumerate(zip(self.exchanges, self.joins)):
@@ -159,8 +239,16 @@ class Correlator(Part):
             flowgraph.connect((join, 0), (self.sink, port))
         flowgraph.connect((self.exchanges[0], 0), self.tap)
 
+    def followers(self):
+        return self._trackers
+
     def take_gains(self, gains):
-        self.sink.take_gains(gains, history(*self._history, gains))
+        for sink in self.sinks_of_centers:
+            sink.take_gains(gains, history(*self._history, gains))
+
+    def files(self):
+        """Paths of the files."""
+        return [path for sink in self.sinks_of_centers for path in sink.files()]
 
     def integrations(self):
         return self.sink.integrations()

@@ -31,12 +31,12 @@ from ..tracking.directions import age_warnings, azimuth_elevation
 from ..tracking.smearing import FINE_CYCLES, MOST_CYCLES, Smearing, half_power_radius
 from .beams import Beams, Sky, blind_beams, power_files
 from .calibrating import Calibrator
-from .correlator import Correlator, history
+from .correlator import Correlator, history, rotates_before
 from .front_end import FrontEnd, tracked_delay
 from .input import keep_what_is_read, length_of, open_input
 from .levels import fill_gains, measure_gains, samples_for_gains
 from .part_graph import PartGraph
-from .products import FastProduct
+from .products import averaged_of, make_products
 from .recorded_channels import check_recorded
 from .resume import Resumption
 from .sizes import choose_sizes, points_of, ratio_of
@@ -112,6 +112,7 @@ def sizes_of(plan, signals, weights_hold=math.inf):
                 for name, product in plan.products.items()
                 if product.fast
             ],
+            averaging=lambda *lengths: averaged_of(plan, signals, *lengths),
         )
         recorded = bool(signals.channels)
         return replace(sizes, recorded=recorded, spacing=signals.channel_width)
@@ -142,10 +143,11 @@ def check_devices(plan, signals, sizes):
         )
 
 
-def smeared(plan, array, sizes):
+def smeared(plan, array, sizes, rotated):
     """Returns what to tell a user whose integrations or channels are so long and wide that phases
     of what moves with the sky change within them: without tracking, and with it at half power of
-    the primary beam, where the antennas' diameters are known."""
+    the primary beam, where the antennas' diameters are known. rotated: phases are rotated to phase
+    centres before integrations of the X-engine are averaged."""
     width, half = sizes.width, sizes.channels / 2
     top, angle, where = array.center_frequency + half * width, None, "of a source on the sky "
     follow = f"{plan.naming('tracking.direction')} follows a source, or " * (not sizes.recorded)
@@ -163,7 +165,7 @@ def smeared(plan, array, sizes):
         return f"the phase {where}on baseline {first}-{second} makes up to"
 
     told = []
-    cycles = smearing.fringe_frequency * sizes.integration
+    cycles = smearing.fringe_frequency * sizes.integration / (sizes.averaged if rotated else 1)
     if cycles > MOST_CYCLES:
         told.append(
             f"{plan.naming('engines.integration')} {seconds_text(sizes.integration)}: "
@@ -271,11 +273,18 @@ class Flowgraph(PartGraph):
                 self.source.align_to(self.sizes.hop)
             self.sender = Sender(plan, signals, self.split)
         elif plan.outputs.file is not None:
-            self.correlator = Correlator(plan, signals, self.sizes, flagging, written, note)
-            self.products = [
-                FastProduct(plan, signals, self.sizes, flagging, written, note, name)
-                for name, product in plan.products.items()
-            ]
+            self.correlator = Correlator(
+                plan, signals, self.sizes, flagging, self.source, written, note
+            )
+            self.products = make_products(
+                plan,
+                signals,
+                self.sizes,
+                self.front,
+                self.correlator.engines[0],
+                written,
+                note,
+            )
             if self.resumed:
                 self.correlator.sink.go_on(self.resumed.kept, self.resumed.passed_over)
         if sky.beams:
@@ -291,7 +300,7 @@ class Flowgraph(PartGraph):
         if plan.ring.file is not None:
             self.ring = Ring(plan, signals, self.sizes, note)
         if self.correlator and role == "fx":
-            self.warnings += smeared(plan, array, self.sizes)
+            self.warnings += smeared(plan, array, self.sizes, rotates_before(plan, signals))
         if self.front.tracker:
             self.warnings += set_directions(self.front.tracker.direction(), signals)
         self._connect()
@@ -312,7 +321,7 @@ class Flowgraph(PartGraph):
         return signals.after(self.resumed.first) if self.resumed.first else signals
 
     def _connect(self):
-        followers = [part.follower() for part in self.parts if part.follower()]
+        followers = [each for part in self.parts for each in part.followers()]
         self.front.connect(self, followers)
         for part in self.parts:
             part.connect(self, self.front)

@@ -32,9 +32,9 @@ class Part:
         """Takes the frames of a FrontEnd, or of what has the methods of one."""
         raise NotImplementedError
 
-    def follower(self):
-        """Returns the block that follows the samples, or None."""
-        return None
+    def followers(self):
+        """Returns the blocks that follow the samples."""
+        return []
 
     def take_gains(self, gains):
         """Uses the gain of each input for what stands behind the F-engine."""

@@ -30,7 +30,8 @@ class Sizes:
     channels, taps: the F-engine's; length: samples of an input in a tap; hop: those from spectrum
     to spectrum, fewer where the channels are oversampled; sample_rate: Hz; spectra: that the input
     gives, None if it is endless; spectra_per_frame; visibilities: spectra in an integration of
-    visibilities, a multiple of those in a frame, None where nothing correlates; powers: spectra in
+    visibilities, a multiple of those in a frame, None where nothing correlates; averaged:
+    integrations of the X-engine that one of visibilities is averaged of; powers: spectra in
     an integration of powers, a divisor of those in a frame or a multiple, None where there are no
     beams; notes: what differs from what was asked, or was chosen, as sentences for the user;
     recorded: the input has the channels; spacing: Hz, of those.
@@ -55,6 +56,7 @@ class Sizes:
     fine: int = 1
     fine_points: int = 1
     fine_taps: int = 1
+    averaged: int = 1
 
     def made_by(self, window):
         """Returns who has made the channels, in words; window: of the filter bank."""
@@ -99,6 +101,13 @@ class Sizes:
         before = self.channels // self.fine // 2 * self.fine + self.fine // 2
         return (self.channels // 2 - before) * self.width
 
+    def items_of(self, field, seconds):
+        """Integrations of the X-engine in an average of so many seconds, which a field asks for;
+        ParameterError: it cannot be had."""
+        item = self.visibilities // self.averaged
+        wanted = Wanted(field, seconds, None, (self.sample_rate, self.hop), None)
+        return whole_frames(item, wanted) // item
+
     def frames_of(self, field, seconds):
         """Frames in an integration of so many seconds, which a field asks for; ParameterError:
         it cannot be had."""
@@ -137,6 +146,11 @@ class Sizes:
     def frames(self):
         """Frames in an integration of visibilities."""
         return self.visibilities // self.spectra_per_frame
+
+    @property
+    def engine_frames(self):
+        """Frames in an integration of the X-engine."""
+        return self.frames // self.averaged
 
     @property
     def integration(self):
@@ -291,6 +305,7 @@ def choose_sizes(
     weights_hold=math.inf,
     shorter=(),
     split=(1, 1, 1),
+    averaging=None,
 ):
     """
     Chooses what was not given, and rounds what was.
@@ -329,6 +344,10 @@ def choose_sizes(
         multiples of them.
     split : tuple of int
         Channels that each channel is split into, points of the transform for that, and its taps.
+    averaging : callable
+        averaging(seconds, step, multiple) gives a field, the number of the integrations of the
+        X-engine of which one of visibilities, of so many seconds, is averaged, and the seconds of
+        one, with `step` seconds from a spectrum to the next; None: it is one.
 
     Returns
     -------
@@ -362,6 +381,11 @@ def choose_sizes(
     frames = Frames(
         size, cheap, multiple, most_spectra(weights_hold, step, cheap), spectra_per_frame
     )
+    shorter, averaged = list(shorter), 1
+    if visibilities is not None and averaging is not None:
+        field, averaged, item = averaging(visibilities.seconds, step, multiple)
+        if averaged > 1:
+            shorter.append((field, item))
     least = min(shorter, key=lambda each: each[1], default=None)
     if visibilities is None or least is None or least[1] >= visibilities.seconds:
         least = None
@@ -369,10 +393,14 @@ def choose_sizes(
     times, whole, part = choose_frames(frames, shortest, powers, spectra)
     if least is not None:
         whole = whole_frames(times, visibilities)
+        if averaged > 1:
+            whole = averaged * whole_frames(times, Wanted(field, item, None, rate, spectra))
     if duration is not None:
         spectra = whole_integrations(spectra, duration, visibilities, whole, part)
     sizes = Sizes(channels, taps, length, hop, sample_rate, spectra, times, whole, part)
-    sizes = replace(sizes, fine=split[0], fine_points=split[1], fine_taps=split[2])
+    sizes = replace(
+        sizes, fine=split[0], fine_points=split[1], fine_taps=split[2], averaged=averaged
+    )
     if correlates and abs(sizes.integration - visibilities.seconds) > 1e-9 * visibilities.seconds:
         reason = (
             "the input is shorter"

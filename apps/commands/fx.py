@@ -55,7 +55,7 @@ def correlate(options):
     report = {"fx": summary, "f": sent_summary, "x": received_summary}[role]
     name = plan.network.to if output is None else output.name
     code = observe(PROGRAM, graph, graph.sizes, name, lambda run: report(graph, run))
-    for path in graph.correlator.sink.files() if output else ():
+    for path in graph.correlator.files() if output else ():
         code = output.convert(path) or code
     return code
 

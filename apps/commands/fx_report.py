@@ -40,8 +40,7 @@ def tracking_text(graph):
 def product_lines(graph):
     """Returns a line about each of the products beside the correlation of all inputs."""
     return [
-        f"{part.name}: integrations of {seconds_text(part.length)}, {part.about()}"
-        for part in graph.products
+        f"{part.name}: integrations of {part.times()}, {part.about()}" for part in graph.products
     ]
 
 
@@ -51,6 +50,8 @@ def start_lines(graph):
     width = with_prefix(sizes.width, "Hz")
     frames = f"{sizes.frames} frame{'s'[: sizes.frames > 1]} of {sizes.spectra_per_frame} spectra"
     integrations = f"integrations of {seconds_text(sizes.integration)}: {frames}"
+    if sizes.averaged > 1:
+        integrations += f", each of {sizes.averaged} of the X-engine"
     notes = ["note: " + text for text in sizes.notes]
     if graph.sender:
         names = graph.signals.description.input_names
@@ -180,12 +181,12 @@ def summary(graph, run):
     if graph.voltages:
         rows.append(voltages_row(graph.voltages.sink))
     rows += [
-        (part.name, f"{part.sink.integrations()} of {seconds_text(part.length)}, {part.about()}")
+        (part.name, f"{part.writers[0].integrations()} of {part.times()}, {part.about()}")
         for part in graph.products
     ]
     rows += [
         ("file", f"{path}, {with_prefix(os.path.getsize(path), 'B')}")
-        for written in (sink, *(part.sink for part in graph.products))
+        for written in (graph.correlator, *graph.products)
         for path in written.files()
     ]
     lines = [table(rows)]
@@ -242,6 +243,6 @@ def received_summary(graph, run):
             ("integrations", f"{correlator.sink.integrations()} of {length}"),
             *count_rows(graph.source.counts()),
             ("device", device_text(("X-engine", correlator.engines[0]))),
-            *[("file", path) for path in correlator.sink.files()],
+            *[("file", path) for path in correlator.files()],
         ]
     )

@@ -25,6 +25,7 @@ BRACES = {
     "time": "the UTC time of the first integration",
     "phase_center": "the name of a phase centre",
     "input": "the name of an input or antenna",
+    "bin": "the number of a bin of a pulsar's phase",
     "channel": "the number of a channel",
     "id": "the name of a candidate",
 }

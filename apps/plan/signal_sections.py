@@ -440,7 +440,8 @@ class Tracking:
     ) = key(None, "--track", metavar="DIRECTION")
     phase_centers: Form(
         "rotate the phases to these directions, each in a file of its own ({phase_center} in the "
-        "name), whatever is tracked",
+        "name), whatever is tracked; where an integration would average them out, before it is "
+        "averaged",
         texts.directions,
         named=True,
     ) = key(None, "--phase-centers", metavar="DIRECTION[;...]")
