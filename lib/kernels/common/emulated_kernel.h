@@ -15,6 +15,7 @@
 #include <functional>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 namespace gr::aperture::kernels::emulated {
 
@@ -84,6 +85,40 @@ public:
 private:
     std::vector<span<T>> d_ports;
     std::vector<T*> d_plain;
+};
+
+//! Bytes of a port, from its source's samples on.
+struct bytes_of_port {
+    int64_t first;
+    size_t count;
+};
+
+//! The sources [port] of a call, structs with `samples`, of which it reads some memory.
+template <class Source>
+class sources_of_ports : public argument
+{
+public:
+    sources_of_ports(const Source* sources, std::vector<bytes_of_port> ports)
+        : d_sources(sources, sources + ports.size()), d_bytes(std::move(ports))
+    {
+        for (size_t port = 0; port < d_bytes.size(); port++) {
+            const auto* from = static_cast<const char*>(d_sources[port].samples);
+            d_spans.emplace_back(from ? from + d_bytes[port].first : nullptr,
+                                 d_bytes[port].count);
+        }
+    }
+    const Source* plain()
+    {
+        for (size_t port = 0; port < d_bytes.size(); port++)
+            if (d_sources[port].samples)
+                d_sources[port].samples = d_spans[port].plain() - d_bytes[port].first;
+        return d_sources.data();
+    }
+
+private:
+    std::vector<Source> d_sources;
+    std::vector<bytes_of_port> d_bytes;
+    std::vector<span<const char>> d_spans;
 };
 
 //! Values in memory of the host, which may go before the kernel is called.

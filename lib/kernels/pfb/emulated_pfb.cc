@@ -8,42 +8,10 @@
 #include "kernels/common/emulated_kernel.h"
 #include "kernels/pfb/pfb.h"
 #include <algorithm>
+
 namespace gr::aperture::kernels::emulated {
 
 namespace {
-
-//! Bytes of a port, from its source's samples on.
-struct bytes_of_port {
-    int64_t first;
-    size_t count;
-};
-
-//! The memory that a call reads of each port.
-class sources_of_call : public argument
-{
-public:
-    sources_of_call(const pfb::source* sources, std::vector<bytes_of_port> ports)
-        : d_sources(sources, sources + ports.size()), d_bytes(std::move(ports))
-    {
-        for (size_t port = 0; port < d_bytes.size(); port++) {
-            const auto* from = static_cast<const char*>(d_sources[port].samples);
-            d_spans.emplace_back(from ? from + d_bytes[port].first : nullptr,
-                                 d_bytes[port].count);
-        }
-    }
-    const pfb::source* plain()
-    {
-        for (size_t port = 0; port < d_bytes.size(); port++)
-            if (d_sources[port].samples)
-                d_sources[port].samples = d_spans[port].plain() - d_bytes[port].first;
-        return d_sources.data();
-    }
-
-private:
-    std::vector<pfb::source> d_sources;
-    std::vector<bytes_of_port> d_bytes;
-    std::vector<span<const char>> d_spans;
-};
 
 class emulated_pfb : public emulated_kernel<pfb>
 {
@@ -80,7 +48,7 @@ public:
             ports.push_back(items_of(-r.most, samples - r.least));
         run(s,
             &pfb::execute,
-            sources_of_call(sources, ports),
+            sources_of_ports(sources, ports),
             spans(spectra,
                   d_p.ports,
                   count * d_p.inputs_per_port * d_p.kept_channels() *

@@ -5,6 +5,7 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "kernels/common/sample_reader.h"
 #include "kernels/common/simd.h"
 #include "kernels/pfb/host_fir.h"
 #include <algorithm>
@@ -23,10 +24,6 @@ size_t rounded_up(size_t n, size_t multiple)
 {
     return (n + multiple - 1) / multiple * multiple;
 }
-
-inline float value_of(float v) { return v; }
-inline float value_of(int16_t v) { return v; }
-inline float value_of(int8_t v) { return std::max<int8_t>(v, -127); }
 
 //! Reads rows of components, `row` of them apart, into rows of a column.
 #define APERTURE_READ_COLUMN(type)                                          \
@@ -166,18 +163,6 @@ void host_fir::filter(const int8_t* x, size_t spectra, float* y)
 {
     filter_rows(x, spectra, y);
 }
-
-#define APERTURE_CONVERT(type)                                           \
-    void host_fir::convert(const type* x, float* y, size_t count)        \
-    {                                                                    \
-        const size_t rows = count / width, rest = count % width;         \
-        read_column(x, width, rows, width, y);                           \
-        read_column(x + rows * width, width, 1, rest, y + rows * width); \
-    }
-APERTURE_CONVERT(float)
-APERTURE_CONVERT(int16_t)
-APERTURE_CONVERT(int8_t)
-#undef APERTURE_CONVERT
 
 void host_fir::filter_one(const float* x, float* y) const
 {

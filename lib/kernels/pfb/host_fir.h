@@ -39,11 +39,6 @@ public:
     void filter(const int16_t* x, size_t spectra, float* y);
     void filter(const int8_t* x, size_t spectra, float* y);
 
-    //! Converts numbers as filter() does.
-    static void convert(const float* x, float* y, size_t count);
-    static void convert(const int16_t* x, float* y, size_t count);
-    static void convert(const int8_t* x, float* y, size_t count);
-
     //! Filters one spectrum: x: `taps` rows, and what lies up to padding() floats behind
     //! them; y: a row of stride() floats.
     void filter_one(const float* x, float* y) const;

@@ -9,6 +9,7 @@
 #include "kernels/common/measured_fft.h"
 #include "kernels/common/not_numbers.h"
 #include "kernels/common/quantise.h"
+#include "kernels/common/sample_reader.h"
 #include "kernels/common/simd.h"
 #include "kernels/pfb/host_fir.h"
 #include "kernels/pfb/pfb.h"
@@ -21,77 +22,6 @@
 namespace gr::aperture::kernels::host {
 
 namespace {
-
-/*!
- * Separates one input from several interleaved ones. A processor shuffles whole vectors
- * where the compiler knows how many there are.
- */
-#define APERTURE_SEPARATE(sample)                                   \
-    APERTURE_SIMD void separate(                                    \
-        const sample* in, sample* out, size_t count, size_t stride) \
-    {                                                               \
-        if (stride == 2)                                            \
-            for (size_t i = 0; i < count; i++)                      \
-                out[i] = in[2 * i];                                 \
-        else if (stride == 4)                                       \
-            for (size_t i = 0; i < count; i++)                      \
-                out[i] = in[4 * i];                                 \
-        else                                                        \
-            for (size_t i = 0; i < count; i++)                      \
-                out[i] = in[i * stride];                            \
-    }
-APERTURE_SEPARATE(uint8_t)
-APERTURE_SEPARATE(uint16_t)
-APERTURE_SEPARATE(uint32_t)
-APERTURE_SEPARATE(uint64_t)
-#undef APERTURE_SEPARATE
-
-//! Bytes that a processor gets from memory together.
-constexpr size_t cache_line = 64;
-
-//! Separates neighbouring inputs of many, so that each cache line is read once: `span`
-//! samples of the first one, then those of the next.
-template <class Sample>
-void separate_together(const Sample* in,
-                       Sample* out,
-                       size_t inputs,
-                       size_t count,
-                       size_t stride,
-                       size_t span)
-{
-    constexpr size_t most = cache_line / sizeof(Sample);
-    if (inputs == most)
-        for (size_t i = 0; i < count; i++)
-            for (size_t each = 0; each < most; each++)
-                out[each * span + i] = in[i * stride + each];
-    else
-        for (size_t i = 0; i < count; i++)
-            for (size_t each = 0; each < inputs; each++)
-                out[each * span + i] = in[i * stride + each];
-}
-
-//! Unpacks sc4, with -8 read as -7.
-APERTURE_SIMD void
-unpack_nibbles(const int8_t* in, float* out, size_t count, size_t stride)
-{
-    for (size_t i = 0; i < count; i++) {
-        const int8_t both = in[i * stride];
-        out[2 * i] = std::max(both >> 4, -7);
-        out[2 * i + 1] = std::max(int8_t(both * 16) >> 4, -7);
-    }
-}
-
-//! Unpacks samples of 9 to 12 bits, an even number; `first` and `stride` in bits. They
-//! begin at even bits, so each lies within two bytes.
-APERTURE_SIMD void unpack_bits(
-    const uint8_t* in, size_t first, float* out, size_t count, size_t stride, int bits)
-{
-    for (size_t i = 0; i < count; i++) {
-        const size_t at = first + i * stride;
-        const int two_bytes = in[at / 8] << 8 | in[at / 8 + 1];
-        out[i] = int16_t(two_bytes << at % 8) >> (16 - bits);
-    }
-}
 
 //! Writes y[k] gains[k] as sc8; counts the complex samples that did not fit.
 uint64_t
@@ -157,40 +87,6 @@ APERTURE_SIMD void rotate_gains(
     }
 }
 
-/*!
- * Counts samples with a component of -128, each once; one function for samples in a row,
- * and one for those of one of several inputs. Sums of 16 bits let a vector count as many
- * samples as it holds.
- */
-#define APERTURE_COUNT(name, type, is_minimum)                               \
-    APERTURE_SIMD uint64_t name(const type* in, size_t count, size_t stride) \
-    {                                                                        \
-        uint64_t total = 0;                                                  \
-        for (size_t first = 0; first < count; first += 1 << 15) {            \
-            const size_t end = std::min<size_t>(count, first + (1 << 15));   \
-            uint16_t found = 0;                                              \
-            if (stride == 1)                                                 \
-                for (size_t i = first; i < end; i++)                         \
-                    found = uint16_t(found + (is_minimum(in[i])));           \
-            else                                                             \
-                for (size_t i = first; i < end; i++)                         \
-                    found = uint16_t(found + (is_minimum(in[i * stride])));  \
-            total += found;                                                  \
-        }                                                                    \
-        return total;                                                        \
-    }
-inline bool real_minimum(uint8_t v) { return v == 0x80; }
-inline bool complex_minimum(uint16_t v)
-{
-    return ((v & 0xff) == 0x80) | (v >> 8 == 0x80);
-}
-//! Returns whether a component of sc4 is -8.
-inline bool nibble_minimum(uint8_t v) { return ((v & 0xf0) == 0x80) | ((v & 0xf) == 8); }
-APERTURE_COUNT(count_real_minima, uint8_t, real_minimum)
-APERTURE_COUNT(count_complex_minima, uint16_t, complex_minimum)
-APERTURE_COUNT(count_nibble_minima, uint8_t, nibble_minimum)
-#undef APERTURE_COUNT
-
 class host_pfb : public pfb
 {
 public:
@@ -205,16 +101,14 @@ public:
           d_spectrum(make_fft_buffer(2 * (p.channels + 1))),
           d_gains(size_t(p.inputs()) * p.kept_channels(), 1),
           d_unit_gains(p.inputs(), true),
+          d_reader(p.input, p.inputs_per_port, p.span(d_batch)),
           d_rotated(p.kept_channels()),
           d_shifts(p.inputs()),
           d_clamped(p.inputs()),
           d_minima(p.inputs())
     {
-        const size_t floats = p.span(d_batch) * d_parts;
-        if (p.inputs_per_port > 1 || p.input == sample_type::sc4 || is_packed(p.input))
-            d_separate = make_fft_buffer(
-                std::max(floats, p.span(d_batch) * cache_line / sizeof(float)));
         if (p.oversampled()) {
+            const size_t floats = p.span(d_batch) * d_parts;
             d_converted = make_fft_buffer(floats + host_fir::padding());
             std::fill_n(d_converted.get(), floats + host_fir::padding(), 0.f);
             d_row = make_fft_buffer(d_fir.stride());
@@ -261,7 +155,7 @@ public:
                 std::memset(spectra[port], 0, count * item);
                 continue;
             }
-            d_separated = -1;
+            d_reader.begin();
             // all inputs of a batch while their interleaved samples are in the cache
             for (size_t first = 0; first < count; first += d_batch)
                 for (int i = 0; i < d_p.inputs_per_port; i++)
@@ -314,70 +208,6 @@ private:
         return h;
     }
 
-    //! Returns `count` samples from `first` on, of input i of a port, in a row: where
-    //! they are, or as float for types that the filter does not read.
-    const void* samples_of(const void* port, int64_t first, size_t count, int i)
-    {
-        const int inputs = d_p.inputs_per_port;
-        const int64_t start = first * inputs + i;
-        void* out = d_separate.get();
-        if (d_p.input == sample_type::sc4) {
-            auto* in = static_cast<const int8_t*>(port) + start;
-            unpack_nibbles(in, static_cast<float*>(out), count, inputs);
-        } else if (is_packed(d_p.input)) {
-            // samples before the first one lie at a whole number of bytes, too
-            const int bits = bits_of(d_p.input);
-            const int64_t whole = start & ~int64_t(7);
-            unpack_bits(static_cast<const uint8_t*>(port) + whole * bits / 8,
-                        (start - whole) * bits,
-                        static_cast<float*>(out),
-                        count,
-                        size_t(inputs) * bits,
-                        bits);
-        } else {
-            const size_t size = size_of(d_p.input);
-            const char* in = static_cast<const char*>(port) + start * int64_t(size);
-            if (inputs == 1)
-                return in;
-            const int together = int(cache_line / size);
-            if (d_alike && inputs > 4) {
-                // inputs come in order, and all of a batch before those of the next one
-                if (i % together == 0 || d_separated != first)
-                    separate_samples(in - i % together * int64_t(size),
-                                     out,
-                                     std::min(together, inputs - i / together * together),
-                                     count,
-                                     size);
-                d_separated = first;
-                return static_cast<char*>(out) + i % together * count * size;
-            }
-            separate_samples(in, out, 1, count, size);
-        }
-        return out;
-    }
-
-    void
-    separate_samples(const char* in, void* out, int together, size_t count, size_t size)
-    {
-        const auto run = [&](auto sample) {
-            using type = decltype(sample);
-            const auto* from = reinterpret_cast<const type*>(in);
-            auto* to = static_cast<type*>(out);
-            if (together == 1)
-                separate(from, to, count, d_p.inputs_per_port);
-            else
-                separate_together(from, to, together, count, d_p.inputs_per_port, count);
-        };
-        if (size == 1)
-            run(uint8_t());
-        else if (size == 2)
-            run(uint16_t());
-        else if (size == 4)
-            run(uint32_t());
-        else
-            run(uint64_t());
-    }
-
     //! Filters samples x, as samples_of() gives them, into lines of transforms.
     //! \param number of the first spectrum in the call
     void filter(const void* x, size_t number, size_t spectra)
@@ -405,7 +235,7 @@ private:
     void filter_apart(const number* x, size_t first, size_t spectra)
     {
         const size_t length = d_p.length();
-        host_fir::convert(x, d_converted.get(), d_p.span(spectra) * d_parts);
+        convert(x, d_converted.get(), d_p.span(spectra) * d_parts);
         for (size_t m = 0; m < spectra; m++) {
             d_fir.filter_one(d_converted.get() + m * d_p.hop() * d_parts, d_row.get());
             const size_t passed = (d_position + first + m) % length * d_p.hop() % length;
@@ -420,35 +250,6 @@ private:
         }
     }
 
-    /*!
-     * Counts samples that are read as others, the lowest integer of 8 and 4 bits, from
-     * `counted` to before `end` of those that begin at `first`.
-     * \param x the same samples of this input in a row; of sc4 they are floats
-     */
-    void count_lowest(const void* port,
-                      const void* x,
-                      int64_t first,
-                      int64_t counted,
-                      int64_t end,
-                      int input)
-    {
-        if (counted >= end)
-            return;
-        const int64_t count = end - counted, stride = d_p.inputs_per_port;
-        if (d_p.input == sample_type::sc4)
-            d_minima[input] +=
-                count_nibble_minima(static_cast<const uint8_t*>(port) +
-                                        (first + counted) * stride + input % stride,
-                                    count,
-                                    stride);
-        if (d_p.input == sample_type::s8)
-            d_minima[input] +=
-                count_real_minima(static_cast<const uint8_t*>(x) + counted, count, 1);
-        if (d_p.input == sample_type::sc8)
-            d_minima[input] +=
-                count_complex_minima(static_cast<const uint16_t*>(x) + counted, count, 1);
-    }
-
     //! Makes spectra first ... first+count-1 of input i of a port.
     void channelize(
         const source& from, void* spectra, size_t first, size_t count, int port, int i)
@@ -460,8 +261,9 @@ private:
         const size_t passed =
             first ? d_p.shared() : 0; // samples that the batch before has counted
         const size_t counted = std::max(from.counted, first * hop + passed) - first * hop;
-        const void* x = samples_of(from.samples, start, length, i);
-        count_lowest(from.samples, x, start, int64_t(counted), int64_t(length), input);
+        const void* x = d_reader.samples_of(from.samples, start, length, i, d_alike);
+        d_minima[input] += d_reader.count_lowest(
+            from.samples, x, start, int64_t(counted), int64_t(length), i);
         filter(x, first, count);
         for (size_t m = 0; m < count; m++) {
             const size_t where = ((first + m) * d_p.inputs_per_port + i) * n;
@@ -574,13 +376,12 @@ private:
     fft_buffer d_spectrum;             // [channel]
     std::vector<cfloat> d_gains;       // [input][channel that is kept]
     std::vector<bool> d_unit_gains;    // [input], whether all are 1
-    fft_buffer d_separate;             // samples of one input of a batch, or of some
+    sample_reader d_reader;
     fft_buffer d_converted, d_row;     // the same as float, and a row of them, filtered
     std::vector<cfloat> d_rotated;     // gains [channel] of a delayed spectrum
     std::vector<phase_slope> d_slopes; // [input]; empty: no delays
     std::vector<int64_t> d_shifts;     // samples [input]
     bool d_alike = true;               // all shifts are the same
-    int64_t d_separated = -1;       // first sample of the inputs in d_separate; -1: none
     uint64_t d_spectrum_number = 0; // number of spectra since the delays were set
     int64_t d_position = 0;         // number of the call's first spectrum
     std::vector<spectrum_of_input>* d_found = nullptr; // see clear_not_numbers()

@@ -7,10 +7,11 @@
 
 #include "kernels/common/makers.h"
 #include "kernels/gpu/fft.h"
+#include "kernels/gpu/phasor.cuh"
+#include "kernels/gpu/quantise.cuh"
+#include "kernels/gpu/samples.cuh"
 #include "kernels/pfb/fused/fused.h"
 #include "kernels/pfb/pfb.h"
-#include "kernels/pfb/pfb_samples.cuh"
-#include "kernels/pfb/phasor.cuh"
 #include "kernels/pfb/tensor/all_filter_banks.h"
 
 namespace gr::aperture::kernels::cuda {
@@ -98,22 +99,6 @@ __global__ void __launch_bounds__(threads) filter(const pfb::source* __restrict_
 #pragma unroll
     for (int part = 0; part < parts; part++)
         to[part] = sums[part];
-}
-
-//! Rounds half to even, within +-127, NaN as 0.
-__device__ int8_t quantise(float v, bool& outside)
-{
-    // beyond int32 there is no defined rounding: 128 overflows as well
-    const int rounded = isnan(v) ? 0 : __float2int_rn(fminf(fmaxf(v, -128.f), 128.f));
-    const int fitting = min(max(rounded, -127), 127);
-    outside |= fitting != rounded || isnan(v);
-    return int8_t(fitting);
-}
-
-__device__ void store(float2 y, float2& to, bool&) { to = y; }
-__device__ void store(float2 y, char2& to, bool& outside)
-{
-    to = make_char2(quantise(y.x, outside), quantise(y.y, outside));
 }
 
 //! Applies phase and gain, and converts. Grid: channels that are written, lines from

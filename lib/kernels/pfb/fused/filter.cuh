@@ -8,9 +8,9 @@
 #ifndef INCLUDED_APERTURE_KERNELS_PFB_FUSED_FILTER_CUH
 #define INCLUDED_APERTURE_KERNELS_PFB_FUSED_FILTER_CUH
 
+#include "kernels/gpu/samples.cuh"
 #include "kernels/gpu/warp.cuh"
 #include "kernels/pfb/fused/shape.cuh"
-#include "kernels/pfb/pfb_samples.cuh"
 
 namespace gr::aperture::kernels::cuda {
 

@@ -9,13 +9,13 @@
 #define INCLUDED_APERTURE_KERNELS_PFB_FUSED_FUSED_CUH
 
 #include "kernels/gpu/async_copy.cuh"
+#include "kernels/gpu/phasor.cuh"
 #include "kernels/gpu/warp.cuh"
 #include "kernels/pfb/fft_registers.cuh"
 #include "kernels/pfb/fused/filter.cuh"
 #include "kernels/pfb/fused/results.cuh"
 #include "kernels/pfb/fused/rows.cuh"
 #include "kernels/pfb/fused/shape.cuh"
-#include "kernels/pfb/phasor.cuh"
 
 namespace gr::aperture::kernels::cuda {
 

@@ -8,8 +8,8 @@
 #ifndef INCLUDED_APERTURE_KERNELS_PFB_TENSOR_FILTER_CUH
 #define INCLUDED_APERTURE_KERNELS_PFB_TENSOR_FILTER_CUH
 
+#include "kernels/gpu/samples.cuh"
 #include "kernels/gpu/warp.cuh"
-#include "kernels/pfb/pfb_samples.cuh"
 #include "kernels/pfb/tensor/clusters.cuh"
 #include "kernels/pfb/tensor/dots.cuh"
 #include "kernels/pfb/tensor/lines.cuh"

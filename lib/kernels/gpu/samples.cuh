@@ -5,8 +5,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#ifndef INCLUDED_APERTURE_KERNELS_PFB_PFB_SAMPLES_CUH
-#define INCLUDED_APERTURE_KERNELS_PFB_PFB_SAMPLES_CUH
+#ifndef INCLUDED_APERTURE_KERNELS_GPU_SAMPLES_CUH
+#define INCLUDED_APERTURE_KERNELS_GPU_SAMPLES_CUH
 
 #include "kernels/common/types.h"
 #include <cstdint>
@@ -268,4 +268,4 @@ struct samples_of_type<sample_type::s8> {
 
 } // namespace gr::aperture::kernels::cuda
 
-#endif /* INCLUDED_APERTURE_KERNELS_PFB_PFB_SAMPLES_CUH */
+#endif /* INCLUDED_APERTURE_KERNELS_GPU_SAMPLES_CUH */

@@ -5,8 +5,8 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
-#ifndef INCLUDED_APERTURE_KERNELS_PFB_PHASOR_CUH
-#define INCLUDED_APERTURE_KERNELS_PFB_PHASOR_CUH
+#ifndef INCLUDED_APERTURE_KERNELS_GPU_PHASOR_CUH
+#define INCLUDED_APERTURE_KERNELS_GPU_PHASOR_CUH
 
 namespace gr::aperture::kernels::cuda {
 
@@ -20,4 +20,4 @@ __device__ __forceinline__ float2 phasor(double cycles)
 
 } // namespace gr::aperture::kernels::cuda
 
-#endif /* INCLUDED_APERTURE_KERNELS_PFB_PHASOR_CUH */
+#endif /* INCLUDED_APERTURE_KERNELS_GPU_PHASOR_CUH */
