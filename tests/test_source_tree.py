@@ -228,6 +228,7 @@ MAY_INCLUDE = {
     "kernels/select": GROUND,
     "kernels/synthesis": GROUND,
     "kernels/xengine": GROUND,
+    "kernels/zoom": GROUND,
 }
 MAY_INCLUDE["kernels/registry"] = {"common", "runtime"} | {
     folder for folder in MAY_INCLUDE if folder.startswith("kernels/")

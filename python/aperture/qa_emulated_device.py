@@ -296,6 +296,15 @@ CASES = {
         integration=4,
         type="sc8",
     ),
+    "zoom": Case(
+        functools.partial(
+            aperture.zoom, frequency=5e3, decimation=6, inputs=INPUTS, inputs_per_port=INPUTS
+        ),
+        [samples()],
+        [8 * INPUTS],
+        [sample_tags()],
+        (2000, 333),
+    ),
 }
 
 #: blocks whose own tests always run on the emulated device, too

@@ -26,6 +26,7 @@
 #include "kernels/select/product_select.h"
 #include "kernels/synthesis/synthesizer.h"
 #include "kernels/xengine/xengine.h"
+#include "kernels/zoom/zoom.h"
 #include "runtime/plugin.h"
 #include <memory>
 #include <string>
@@ -39,7 +40,8 @@ namespace gr::aperture::kernels {
         kernel(exchange) kernel(flagging) kernel(input_select) kernel(mask_counts)   \
             kernel(pfb) kernel(power_detector) kernel(power_means)                   \
                 kernel(power_normalizer) kernel(product_select) kernel(pulse_search) \
-                    kernel(synthesizer) kernel(visibility_average) kernel(xengine)
+                    kernel(synthesizer) kernel(visibility_average) kernel(xengine) \
+                        kernel(zoom)
 
 //! The function that makes a kernel for a GPU of this index; see kernels/common/makers.h.
 template <class Kernel>

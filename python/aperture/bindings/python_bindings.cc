@@ -65,6 +65,7 @@ void bind_vdif(py::module& m);
 void bind_vdif_source(py::module& m);
 void bind_visibility_averager(py::module& m);
 void bind_xengine(py::module& m);
+void bind_zoom(py::module& m);
 // ) END BINDING_FUNCTION_PROTOTYPES
 
 PYBIND11_MODULE(aperture_python, m)
@@ -127,5 +128,6 @@ PYBIND11_MODULE(aperture_python, m)
     bind_vdif_source(m);
     bind_visibility_averager(m);
     bind_xengine(m);
+    bind_zoom(m);
     // ) END BINDING_FUNCTION_CALLS
 }

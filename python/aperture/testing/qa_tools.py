@@ -67,6 +67,7 @@ class on_device:
         "visibility_averager",
         "voltage_ring",
         "xengine",
+        "zoom",
     )
 
     def __init__(self, package):
