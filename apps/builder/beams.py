@@ -230,7 +230,7 @@ class Beams(Part):
                 frame_length=sizes.frame_length,
                 taper=section.taper,
                 normalise=section.normalise,
-                item_size=front.source.output_signature().sizeof_stream_item(0),
+                item_size=front.stream.output_signature().sizeof_stream_item(0),
                 real=signals.real,
                 inverted=signals.inverted,
                 tracked=plan.tracking.tracked,

@@ -36,6 +36,8 @@ def history(program, plan, sizes, flagging, note="", gains=None):
         f"{program}: {source}, {sizes.channels} channels, {sizes.made_by(plan.engines.window)}, "
         f"{plan.engines.format}"
     ]
+    if plan.input.zoomed is not None:
+        texts.append("zoom of {:.10g} Hz, decimation {}".format(*plan.input.zoomed))
     if plan.tracking.direction is not None:
         texts.append(f"delays tracked {plan.tracking.tracked}")
     if flagging:

@@ -6,7 +6,7 @@
 """
 The flowgraph of a plan.
 
-    source -> (tracker) -> (pointing) -> F-engines -> X-engines -> file of visibilities
+    source -> (zoom) -> (tracker) -> (pointing) -> F-engines -> X-engines -> file of visibilities
                                                    -> beams -> powers, search, folding, voltages
                                                    -> files of voltages, ring of voltages
                                                    -> network, to X-engines of other hosts
@@ -362,7 +362,8 @@ class Flowgraph(PartGraph):
         elif isinstance(self.front, FrontEnd):
             if self.signals.live:
                 self._tell = tell
-                self.source.keep_first(samples_for_gains(self.signals, self.sizes))
+                count = samples_for_gains(self.signals, self.sizes)
+                self.source.keep_first(self.signals.before(count))
             elif not (self.signals.channels and self.signals.sample_type == "sc8"):
                 # channels of 8 bits or less fit as they are
                 self._measure(tell)
@@ -398,7 +399,7 @@ class Flowgraph(PartGraph):
         if samples is None:
             return
         tell, self._tell = self._tell, None
-        if samples.shape[1] < self.sizes.coarse.span(1):
+        if samples.shape[1] < self.signals.before(self.sizes.coarse.span(1)):
             self.stop()  # the input ended before its first spectrum
             return
         self._measure(tell, samples)

@@ -18,6 +18,7 @@ from .flags import flagging_parameters
 from .levels import channelizer_parameters
 from .recorded_channels import RecordedChannels
 from .split_channels import SplitEngines
+from .zooming import ZoomedSignals
 
 
 def most_delay(description, sample_rate):
@@ -52,11 +53,16 @@ def splitting_parameters(plan, sizes):
 
 class FrontEnd:
     """
-    source -> blocks that follow the stream -> F-engines, or, of recorded channels, corner turn.
+    source -> zoom, where a part of the band is wanted -> blocks that follow the stream ->
+    F-engines, or, of recorded channels, corner turn.
 
     Attributes
     ----------
     source : block
+    zoom : block
+        None where the whole band is taken.
+    stream : block
+        The one whose samples F-engines take: the zoom, or the source.
     tracker : delay_tracker
         None where nothing is tracked.
     f_engines : FEngines or RecordedChannels
@@ -72,8 +78,9 @@ class FrontEnd:
     def __init__(self, plan, signals, sizes, calibrator):
         self.flagging, self.tracker = flagging_parameters(plan, sizes), None
         self.live, self._samples_of_item = signals.live, signals.channels or 1
+        self.zoom = None
         if signals.channels:
-            self.source = signals.source(sizes.samples or 0, plan.engines.format)
+            self.source = self.stream = signals.source(sizes.samples or 0, plan.engines.format)
             self.f_engines = RecordedChannels(
                 self.source,
                 splitting_parameters(plan, sizes),
@@ -90,6 +97,10 @@ class FrontEnd:
 
     def _make_engines(self, plan, signals, sizes, calibrator):
         self.source, delays = signals.source(sizes.samples or 0), {}
+        if isinstance(signals, ZoomedSignals):
+            self.zoom = signals.zoom(plan.device.first)
+            self.zoom.set_log_level("warning")  # lost samples, for example
+        self.stream = self.zoom or self.source
         if plan.tracking.direction is not None:
             self.tracker = silent(
                 shared_tracker if plan.device.several else delay_tracker,
@@ -98,7 +109,7 @@ class FrontEnd:
                 channels=sizes.coarse.channels,
                 real=signals.real,
                 inverted=signals.inverted,
-                item_size=self.source.output_signature().sizeof_stream_item(0),
+                item_size=self.stream.output_signature().sizeof_stream_item(0),
             )
             delays["most_delay"] = tracked_delay(signals, calibrator)
         filtering = dict(
@@ -133,12 +144,16 @@ class FrontEnd:
     def blocks(self):
         """Name -> block."""
         tracker = {"tracker": self.tracker} if self.tracker else {}
-        return {"source": self.source, **tracker, **self.f_engines.blocks}
+        zoom = {"zoom": self.zoom} if self.zoom else {}
+        return {"source": self.source, **zoom, **tracker, **self.f_engines.blocks}
 
     def connect(self, flowgraph, followers):
         """Connects these blocks. followers: more blocks that follow the stream."""
         before = [self.tracker] if self.tracker else []
-        self.f_engines.connect(flowgraph, self.source, [*before, *followers], self.tracker)
+        if self.zoom:
+            for port in range(self.zoom.input_signature().min_streams()):
+                flowgraph.connect((self.source, port), (self.zoom, port))
+        self.f_engines.connect(flowgraph, self.stream, [*before, *followers], self.tracker)
 
     def set_gains(self, gains):
         """Sets the gain of each input."""
@@ -151,15 +166,18 @@ class FrontEnd:
     def samples_done(self):
         """Samples of each input that the F-engines have taken."""
         # at the end they read on into what they need for delays, which nobody has sent
-        sent = self.source.nitems_written(0) * self._samples_of_item
+        sent = self.stream.nitems_written(0) * self._samples_of_item
         return min(self.f_engines.samples_read(), sent)
+
+    def _clamped_by_zoom(self):
+        return sum(self.zoom.clamped_samples()) if self.zoom else 0
 
     def losses(self):
         """Returns what was missing or clamped so far, for example "12 missing, 3 clamped"; "" if
         nothing."""
         counts = (
             ("missing", sum(self.f_engines.missing())),
-            ("clamped", sum(self.f_engines.clamped())),
+            ("clamped", sum(self.f_engines.clamped()) + self._clamped_by_zoom()),
             ("late settings", self.f_engines.late_settings()),
         )
         return ", ".join(f"{count} {name}" for name, count in counts if count)

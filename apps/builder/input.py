@@ -18,6 +18,7 @@ from ..plan.fields import OBSERVE
 from ..plan.names import is_measurement_set
 from ..plan.signal_sections import DEFAULT_DURATION
 from .units import seconds_text
+from .zooming import zoomed
 
 MOST_SAMPLES = 2**62  # most of an input without an end
 EXACT = Fraction(1, 1000)  # part of a sample by which a time that is meant may be off
@@ -49,7 +50,7 @@ def open_input(plan):
         if registry.find_kind(source)[0].live:
             raise InputFailure(str(error)) from error
         raise error from None
-    return signals if plan.input.start is None else begin_at(plan, signals)
+    return zoomed(plan, signals if plan.input.start is None else begin_at(plan, signals))
 
 
 def begin_at(plan, signals):

@@ -6,10 +6,12 @@
 """Gains that bring the voltages of each input to the middle of the range of 8 bits."""
 
 import numpy as np
+import pmt
 from gnuradio import blocks, gr
 
-from .. import pfb_channelizer
+from .. import pfb_channelizer, tags
 from ..streams.levels import INTERFERENCE, TARGET_RMS, mean_power, without_noise
+from .zooming import ZoomedSignals
 
 GAIN_SPECTRA = 256  # the most that the gain is measured from
 GAIN_BYTES = 64 << 20  # memory for them
@@ -66,6 +68,11 @@ def channelizer_parameters(plan, signals, sizes):
     )
 
 
+def source_rate(signals):
+    """Samples a second of an input as its source sends them."""
+    return signals.whole.sample_rate if isinstance(signals, ZoomedSignals) else signals.sample_rate
+
+
 def samples_for_gains(signals, sizes):
     """Samples of each input that gains are measured from."""
     sizes = sizes.coarse
@@ -89,6 +96,7 @@ def measure_gains(plan, signals, sizes, calibrate=None, samples=None):
         inputs_per_port=inputs // signals.ports,
         device=plan.device.first,
     )
+    zooms = isinstance(signals, ZoomedSignals)
     if samples is None:
         more = ("fc32",) if signals.channels else ()
         source = signals.source(samples_for_gains(signals, sizes), *more)
@@ -96,17 +104,22 @@ def measure_gains(plan, signals, sizes, calibrate=None, samples=None):
     else:
         not_numbers = lambda: np.sum(~np.isfinite(samples), axis=1)
         # [sample][input], an item a sample of all of them
-        source = blocks.vector_source_c(samples.T.ravel(), False, inputs)
+        rate = gr.tag_t()
+        rate.key, rate.value = pmt.intern(tags.rx_rate), pmt.from_double(source_rate(signals))
+        source = blocks.vector_source_c(samples.T.ravel(), False, inputs, [rate])
         parameters["inputs_per_port"] = inputs
     per_port = parameters["inputs_per_port"]
     sinks = [blocks.vector_sink_c(per_port * channels) for _ in range(inputs // per_port)]
-    channelizer = None
+    channelizer, before = None, []
+    if zooms:
+        own = {} if samples is None else dict(inputs_per_port=inputs, input_type="fc32")
+        before = [signals.zoom(plan.device.first, **own)]
     if not signals.channels:
         channelizer = pfb_channelizer(output_type="fc32", **parameters)
         if calibrate is not None:
             calibrate(channelizer)
     for port, sink in enumerate(sinks):
-        through = [] if channelizer is None else [(channelizer, port)]
+        through = [(block, port) for block in (*before, channelizer) if block is not None]
         flowgraph.connect((source, port), *through, sink)
     flowgraph.handle_sigint = False  # a handler would swallow Ctrl-C
     try:

@@ -146,7 +146,7 @@ class Receiver:
                 MOST_WINDOW // size,
             ),
         )
-        self.source = self.frames = silent(
+        self.source = self.stream = self.frames = silent(
             spead_source,
             address=plan.network.listen,
             center_frequency=center,

@@ -26,7 +26,7 @@ from gnuradio.aperture.builder import f_engines, levels
 from gnuradio.aperture.builder.flowgraph import sizes_of
 from gnuradio.aperture.builder.input import open_input
 from gnuradio.aperture.commands import fx
-from gnuradio.aperture.testing import observations, reference
+from gnuradio.aperture.testing import observations, reference, zooming
 from gnuradio.aperture.testing.folders import InFolder
 from gnuradio.aperture.testing.observations import words
 from gnuradio.aperture.testing.qa_tools import DEVICE, PATIENCE
@@ -276,6 +276,59 @@ class qa_fx(InFolder, gr_unittest.TestCase):
                 code, _, error = run(*words(f"--input dada:{filename} -o x.uvh5 {options}"))
                 self.assertNotEqual(code, 0)
                 self.assertRegex(error, message)
+
+    def test_zoom(self):
+        """A part of the band, as the model of a zoom and then of a filter bank has it."""
+        filename, samples = self.recording()
+        code, text, _ = run(
+            *words(f"--input dada:{filename} --format fc32 --channels 16 --zoom -2.5e6,4"),
+            *("-o", self.output),
+        )
+        self.assertEqual(code, 0, text)
+        stages = aperture.zoom(decimation=4, inputs=2).stages()
+        values = reference.decode(samples, "sc8")[0].T
+        part = zooming.zoom(values, -2.5e6, 16e6, stages)
+        spectra = reference.pfb(part, 16, reference.prototype(16, 8))
+        blocks, missing = reference.corner_turn(spectra, spectra.shape[1])
+        expected, _ = reference.correlate(blocks, 1, missing)
+        found = visibilities(self.output)
+        self.check_one_dish(found, expected, 1e-5 * np.abs(expected).max())
+        np.testing.assert_allclose(
+            found["freq_array"].ravel(), 317.5e6 + (np.arange(16) - 8) * 250e3
+        )
+        self.assertIn("4 Msample/s (1/4 of the band, -2500000 Hz)", text)
+        for part, message in (("7e6,4", "from -6400000 to 6400000 Hz"), ("0,4000", "filter takes")):
+            code, _, error = run(
+                *words(f"--input dada:{filename} --zoom {part} -o x.uvh5 --channels 16")
+            )
+            self.assertEqual(code, 1)
+            self.assertIn(f"--zoom {part}: ", error)
+            self.assertIn(message, error)
+
+    def test_zoom_of_a_tracked_simulation(self):
+        """The same phases as in the channels of the whole band, in 8 bits, with tracked delays."""
+        found = {}
+        for name, more in (("whole", "--channels 512"), ("part", "--channels 64 --zoom -1e6,8")):
+            code, text, _ = run(
+                *words("--input sim:y8 --duration 0.1 --integration 0.1 --track az=140,el=60"),
+                *words(more),
+                *("-o", self.path(f"{name}.uvh5")),
+            )
+            self.assertEqual(code, 0, text)
+            found[name] = visibilities(self.path(f"{name}.uvh5"))
+        whole, part = found["whole"], found["part"]
+        channels = np.searchsorted(whole["freq_array"].ravel(), part["freq_array"].ravel())
+        np.testing.assert_array_equal(
+            whole["freq_array"].ravel()[channels], part["freq_array"].ravel()
+        )
+        inner = slice(7, 58)  # 80 %
+        a = whole["visdata"][0][:, channels[inner], 0]
+        b = part["visdata"][0][:, inner, 0]
+        scale = np.sqrt(np.sum(np.abs(a) ** 2, axis=1) * np.sum(np.abs(b) ** 2, axis=1))
+        alike = np.sum(a * b.conj(), axis=1) / scale
+        # 8 bits, and the filter's delay, by which the integrations differ: 0.3 % of their samples
+        self.assertGreater(np.abs(alike).min(), 0.995)
+        self.assertLess(np.abs(np.angle(alike)).max(), 0.01)
 
     def test_8_bits_equal_the_reference_model(self):
         filename, samples = self.recording()

@@ -23,10 +23,12 @@ def gain_text(gains):
 def input_text(graph):
     """A line about the input of a flowgraph and how long it is taken."""
     signals, sizes = graph.signals, graph.sizes
+    zoomed = graph.plan.input.zoomed
+    zoom = "" if zoomed is None else f" (1/{zoomed[1]} of the band, {zoomed[0]:+.10g} Hz)"
     length = "until Ctrl-C" if sizes.samples is None else seconds_text(sizes.seconds(sizes.spectra))
     return (
         f"{graph.plan.input.source}: {signals.inputs} input{'s'[: signals.inputs > 1]}, "
-        f"{signals.sample_type}, {with_prefix(sizes.sample_rate, 'sample/s')}, {length}"
+        f"{signals.sample_type}, {with_prefix(sizes.sample_rate, 'sample/s')}{zoom}, {length}"
     )
 
 

@@ -35,6 +35,8 @@ TEXTS = {
     "outputs.least_free_bytes": "7 kB",
     "flagging.bad_channels": "3,60-62",
     "input.select_channels": "3:12",
+    "input.zoom": "-2.5e6,16",
+    "input.zoom_passband": "0.9",
     "flagging.kurtosis_false_alarms": "0.25",
     "tracking.direction": "az=180, el=45",
     "tracking.phase_centers": "sun;350.85, 58.815",

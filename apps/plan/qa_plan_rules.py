@@ -43,6 +43,13 @@ BY_OPTIONS = (
         "--oversampling 4/3: between hosts channels are critically sampled",
         "engines.oversampling",
     ),
+    (FX, "--role f --to a:1 --zoom 1e6,4", "--zoom 1e6,4: not with --role f", "input.zoom"),
+    (
+        FX,
+        "--zoom-passband 0.9 -o x.uvh5",
+        "--zoom-passband 0.9: needs --zoom",
+        "input.zoom_passband",
+    ),
     (
         FX,
         "--role f --to a:1 --upchannelise 4",

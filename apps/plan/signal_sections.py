@@ -9,6 +9,7 @@ fields, which refuse what contradicts itself before anything starts."""
 from dataclasses import dataclass
 
 from .. import f_engine, upchanneliser, uvh5_sink
+from .. import zoom as zoom_block
 from ..inputs.input_format import InputError
 from ..inputs.registry import read_input
 from ..parameters.description import Integer, Number, Switch, Text
@@ -69,6 +70,29 @@ class Input:
         texts.first_and_last,
     ) = key(None, "--select-channels", metavar="FIRST:LAST", otherwise="all", programs=OF_SAMPLES)
 
+    zoom: Form(
+        "take a part of the band only: Hz of its middle above the middle of the band, and the "
+        "samples in for one out, 2 to 4096, by which the band gets narrower",
+        texts.zoom,
+    ) = key(
+        None,
+        "--zoom",
+        metavar="FREQUENCY,DECIMATION",
+        otherwise="the whole band",
+        programs=OF_SAMPLES,
+    )
+    zoom_passband: like(
+        zoom_block,
+        "passband",
+        meaning="part of the band of a zoom into which nothing aliases above -80 dB, and in which "
+        "the gain varies by less than 0.1 dB",
+    ) = key(0.8, "--zoom-passband", metavar="FRACTION", programs=OF_SAMPLES)
+
+    @property
+    def zoomed(self):
+        """(Hz above the middle of the band, decimation); None: the whole band."""
+        return None if self.zoom is None else texts.zoom(self.zoom)
+
     @property
     def selected(self):
         """(first, last) of the channels that are read; None: all."""
@@ -79,6 +103,17 @@ class Input:
         """Refuses what is not the text of an input."""
         if self.source is None:
             return  # powers come from files
+        if self.zoom is not None and plan.network.role != "fx":
+            raise plan.error(
+                "input.zoom",
+                f"not with {plan.naming('network.role')} {plan.network.role}: the zooms of several "
+                "hosts have phases of their own",
+                shown=True,
+            )
+        if self.zoom is None and self.zoom_passband != 0.8:
+            raise plan.error(
+                "input.zoom_passband", f"needs {plan.naming('input.zoom')}", shown=True
+            )
         try:
             read_input(self.source, plan.array.description, self.seed)
         except InputError as error:

@@ -29,6 +29,17 @@ def first_and_last(text):
     return int(found[1]), int(found[2])
 
 
+def zoom(text):
+    """The frequency in Hz and the decimation that FREQUENCY,DECIMATION names."""
+    found = re.fullmatch(r"([+-]?\d{1,15}(?:\.\d{0,9})?(?:e[+-]?\d{1,2})?),(\d{1,4})", text.strip())
+    if not found or not 2 <= int(found[2]) <= 4096:
+        raise ValueError(
+            "expected FREQUENCY,DECIMATION, Hz above the middle of the band and a whole number "
+            "from 2 to 4096"
+        )
+    return float(found[1]), int(found[2])
+
+
 @dataclass(frozen=True, repr=False)
 class Part:
     """Part `number`, from 0, of `count` equal ones."""

@@ -7,6 +7,7 @@
 
 import argparse
 import difflib
+import re
 import sys
 
 from .version import __version__
@@ -22,6 +23,8 @@ class CommandParser(argparse.ArgumentParser):
 
     def __init__(self, *arguments, **options):
         super().__init__(*arguments, **options)
+        # "-2e6,8" is a value, too, and not only "-2"; no option begins with a digit
+        self._negative_number_matcher = re.compile(r"-[\d.]")
         self.add_argument(
             "--version",
             action="version",

@@ -104,6 +104,11 @@ class Signals:
             part=None if part is None else lambda *inputs: part(*inputs).after(first),
         )
 
+    def before(self, count):
+        """Samples that the source sends for so many of these: as many, unless a block behind it
+        makes them."""
+        return count
+
     @property
     def real(self):
         return self.sample_type in REAL_TYPES
