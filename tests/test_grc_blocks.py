@@ -140,8 +140,8 @@ REFUSED = cases(
         window=kaiser; beta=101 | coarse_window=kaiser; coarse_beta=-1 | device=gpu |
         fine=4096; oversampling=17 | channels=65536; fine=4096; taps=64
     zoom: decimation=1 | decimation=4097 | inputs=3; inputs_per_port=2 | passband=0.96 |
-        passband=0 | output_type=sc8 | input_type=s12; decimation=3 | gain=float('inf') | frequency=2e12 |
-        inputs=1001 | device=gpu
+        passband=0 | output_type=sc8 | input_type=s12; decimation=3 | gain=float('inf') |
+        frequency=2e12 | inputs=1001 | device=gpu
     f_engine: channels=7 | inputs=3; inputs_per_port=2 | taps=65 | prototype=[1.0] * 5 |
         prototype=[1.0] * 8192; input_type=s12 | output_type=sc8 | spectra_per_frame=0 |
         first_channel=1024 | first_channel=1000; selected_channels=25 | align=-1 |
@@ -337,8 +337,8 @@ ALLOWED = cases(
         window=kaiser; beta=6.5; coarse_window=kaiser; coarse_beta=7 | prototype=[1.0] * 128 |
         coarse_taps=1; coarse_prototype=[1.0] * 16 | output_type=sc8; gain=20
     zoom: input_type=s10; decimation=4096; inverted=True |
-        inputs=6; inputs_per_port=3; frequency=-1e6 | output_type=sc8; gain=20; passband=0.95 | input_type=s12; inputs_per_port=2; decimation=3 |
-        device=cpu
+        inputs=6; inputs_per_port=3; frequency=-1e6 | output_type=sc8; gain=20; passband=0.95 |
+        input_type=s12; inputs_per_port=2; decimation=3 | device=cpu
     f_engine: channels=4; taps=1 | inputs=6; inputs_per_port=3; spectra_per_frame=7 |
         window=kaiser; beta=6.5 | gains=[1 + 1j] * 1024 | prototype=[1.0] * 16384; input_type=s10 |
         inverted=True | input_type=s12; inputs_per_port=2 | input_type=sc4 |

@@ -40,7 +40,7 @@ namespace gr::aperture::kernels {
         kernel(exchange) kernel(flagging) kernel(input_select) kernel(mask_counts)   \
             kernel(pfb) kernel(power_detector) kernel(power_means)                   \
                 kernel(power_normalizer) kernel(product_select) kernel(pulse_search) \
-                    kernel(synthesizer) kernel(visibility_average) kernel(xengine) \
+                    kernel(synthesizer) kernel(visibility_average) kernel(xengine)   \
                         kernel(zoom)
 
 //! The function that makes a kernel for a GPU of this index; see kernels/common/makers.h.
