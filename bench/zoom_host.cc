@@ -62,7 +62,7 @@ double time_of(double seconds, const std::function<void()>& call)
 
 typedef float vector __attribute__((vector_size(64)));
 constexpr int rounds = 100000, chains = 8;
-volatile float kept; // so that nothing is left out
+volatile float kept; // the compiler may leave nothing out
 
 //! Multiplies and adds in sums that do not wait for each other.
 APERTURE_SIMD float multiply_add(float by, float add)

@@ -299,7 +299,7 @@ private:
     oscillator d_oscillator;
     phasors d_fine{};
     fft_buffer d_samples; // a piece, as floats
-    fft_buffer d_results; // those of a piece
+    fft_buffer d_results; // samples that come out of a piece
     std::vector<int8_t> d_bytes;
     std::vector<spectrum_of_input>* d_found = nullptr; // see clear_not_numbers()
     // other threads read these while this one counts
