@@ -33,17 +33,18 @@ public:
     //! \param inputs of the port \param most samples that are read at once
     sample_reader(sample_type type, int inputs, int64_t most);
 
-    //! Forgets what was read: other samples are in the memory of the port, or of the next.
+    //! Forgets what was read: other samples are in the memory of the port, or of the
+    //! next.
     void begin() { d_separated = -1; }
     /*!
-     * Returns `count` samples from `first` on, of input i of a port, in a row. They are of
-     * the port's type, or float for sc4, s12 and s10; they stay until the next call.
-     * \param in_order inputs are read from 0 on, the same samples of each, before those that
-     * follow: neighbouring ones are then separated together, so that each cache line is
-     * read once
+     * Returns `count` samples from `first` on, of input i of a port, in a row. They are
+     * of the port's type, or float for sc4, s12 and s10; they stay until the next call.
+     * \param in_order inputs are read from 0 on, the same samples of each, before those
+     * that follow: neighbouring ones are then separated together, so that each cache line
+     * is read once
      */
-    const void* samples_of(
-        const void* port, int64_t first, size_t count, int i, bool in_order);
+    const void*
+    samples_of(const void* port, int64_t first, size_t count, int i, bool in_order);
 
     //! Writes `count` samples, as samples_of() gives them, as floats.
     void floats_of(const void* samples, size_t count, float* to) const;

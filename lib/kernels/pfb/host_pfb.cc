@@ -372,18 +372,18 @@ private:
     const size_t d_batch;  // spectra that are filtered together
     host_fir d_fir;
     const measured_fft& d_transform;
-    fft_buffer d_lines;                // [spectrum][d_fir.stride()], of a batch
-    fft_buffer d_spectrum;             // [channel]
-    std::vector<cfloat> d_gains;       // [input][channel that is kept]
-    std::vector<bool> d_unit_gains;    // [input], whether all are 1
+    fft_buffer d_lines;             // [spectrum][d_fir.stride()], of a batch
+    fft_buffer d_spectrum;          // [channel]
+    std::vector<cfloat> d_gains;    // [input][channel that is kept]
+    std::vector<bool> d_unit_gains; // [input], whether all are 1
     sample_reader d_reader;
     fft_buffer d_converted, d_row;     // the same as float, and a row of them, filtered
     std::vector<cfloat> d_rotated;     // gains [channel] of a delayed spectrum
     std::vector<phase_slope> d_slopes; // [input]; empty: no delays
     std::vector<int64_t> d_shifts;     // samples [input]
     bool d_alike = true;               // all shifts are the same
-    uint64_t d_spectrum_number = 0; // number of spectra since the delays were set
-    int64_t d_position = 0;         // number of the call's first spectrum
+    uint64_t d_spectrum_number = 0;    // number of spectra since the delays were set
+    int64_t d_position = 0;            // number of the call's first spectrum
     std::vector<spectrum_of_input>* d_found = nullptr; // see clear_not_numbers()
     // other threads read these while this one counts
     std::vector<std::atomic<uint64_t>> d_clamped, d_minima;

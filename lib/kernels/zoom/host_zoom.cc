@@ -180,12 +180,8 @@ private:
     }
 
     //! Reads and mixes a piece of an input's samples into its first stage.
-    void read(const source& from,
-              int64_t at,
-              size_t count,
-              int64_t first,
-              int input,
-              chain& c)
+    void
+    read(const source& from, int64_t at, size_t count, int64_t first, int input, chain& c)
     {
         const int i = input % d_p.inputs_per_port;
         const void* samples = d_reader.samples_of(from.samples, at, count, i, true);
