@@ -191,8 +191,9 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
 
     def test_weights_are_for_the_channels_of_a_recording(self):
         """The weights are for the frequencies in the file, also of an inverted band, real or
-        complex."""
-        for dimensions in (1, 2):
+        complex, and of channels that are split."""
+        split = "--channels 8 --upchannelise 6 --fine-taps 2"
+        for dimensions, more in ((1, ""), (2, ""), (1, split), (2, split)):
             for bandwidth in (16, -16):
                 write_dada(
                     self.path("a.dada"),
@@ -207,7 +208,7 @@ class qa_beams_command(Observations, gr_unittest.TestCase):
 
                 with mock.patch.object(beams_part, "pointing", make):
                     self.observe(
-                        *words("--beams grid:az=170,el=55 --format fc32 --duration 1e-4"),
+                        *words(f"--beams grid:az=170,el=55 --format fc32 --duration 1e-4 {more}"),
                         source="dada:" + self.path("a.dada"),
                     )
                 np.testing.assert_allclose(

@@ -14,7 +14,7 @@ import numpy as np
 import pmt
 from gnuradio import blocks, gr, gr_unittest
 
-from gnuradio.aperture import pfb_channelizer, pointing, tags
+from gnuradio.aperture import pfb_channelizer, pointing, tags, upchanneliser
 from gnuradio.aperture.arrays import geometry
 from gnuradio.aperture.arrays.array_description import Antenna
 from gnuradio.aperture.beams.beams import Beam
@@ -376,35 +376,53 @@ class qa_pointing(gr_unittest.TestCase):
             np.testing.assert_array_equal(messages[0][1], expected)
 
     def test_where_a_tone_comes_out(self):
-        """A carrier is in that channel of the channeliser whose frequency the weights are for."""
-        array, channels, rate, middle = array_of(), 8, 1000.0, 1.5e8
-        found = clock(0, START, rate=rate) + [(0, tags.rx_freq, pmt.from_double(middle))]
+        """A carrier is in that channel of the channeliser whose frequency the weights are for, also
+        where each channel is split."""
         for real in (False, True):
             for inverted in (False, True):
-                arguments = {"real": real, "inverted": inverted, "item_size": 4 if real else 8}
-                block = pointing(array, [Beam("a", 10.0, 50.0)], channels, **arguments)
-                spacing = rate / channels / (2 if real else 1)
-                for frequency in middle + np.arange(-3, 4) * spacing:
-                    offset = (middle - frequency if inverted else frequency - middle) / rate
-                    cycles = (offset + 0.25 * real) * np.arange(512)
-                    wave = np.exp(2j * np.pi * cycles)
-                    source = (
-                        blocks.vector_source_f(wave.real, tags=tags_of(found))
-                        if real
-                        else blocks.vector_source_c(wave, tags=tags_of(found))
-                    )
-                    channeliser = pfb_channelizer(
-                        channels=channels,
-                        inputs=1,
-                        inverted=inverted,
-                        device="cpu",
-                        input_type="f32" if real else "fc32",
-                    )
-                    sink = blocks.vector_sink_c(channels)
-                    run_chain(source, block, channeliser, sink)
-                    power = np.mean(np.abs(np.reshape(sink.data(), (-1, channels))) ** 2, axis=0)
-                    self.assertGreater(power.max(), 0.9 * power.sum())
-                    self.assertAlmostEqual(block.frequencies()[power.argmax()], frequency)
+                for fine in (1, 2, 3):
+                    self.check_tones(real, inverted, fine)
+
+    def check_tones(self, real, inverted, fine):
+        array, channels, rate, middle = array_of(), 8, 1000.0, 1.5e8
+        found = clock(0, START, rate=rate) + [(0, tags.rx_freq, pmt.from_double(middle))]
+        block = pointing(
+            array,
+            [Beam("a", 10.0, 50.0)],
+            channels * fine,
+            fine=fine,
+            real=real,
+            inverted=inverted,
+            item_size=4 if real else 8,
+        )
+        spacing = rate / channels / (2 if real else 1)
+        for place in np.arange(-3, 4):
+            frequency = middle + (place + (place % 2 if fine == 3 else 0) / 3) * spacing
+            offset = (middle - frequency if inverted else frequency - middle) / rate
+            cycles = (offset + 0.25 * real) * np.arange(600)
+            wave = np.exp(2j * np.pi * cycles)
+            source = (
+                blocks.vector_source_f(wave.real, tags=tags_of(found))
+                if real
+                else blocks.vector_source_c(wave, tags=tags_of(found))
+            )
+            bank = pfb_channelizer(
+                channels=channels,
+                inputs=1,
+                inverted=inverted,
+                device="cpu",
+                input_type="f32" if real else "fc32",
+            )
+            chain = [source, block, bank]
+            if fine > 1:
+                chain.append(upchanneliser(channels=channels, fine=fine, inputs=1, device="cpu"))
+            sink = blocks.vector_sink_c(channels * fine)
+            run_chain(*chain, sink)
+            power = np.mean(np.abs(np.reshape(sink.data(), (-1, channels * fine))) ** 2, axis=0)
+            self.assertGreater(power.max(), 0.9 * power.sum())
+            self.assertAlmostEqual(
+                block.frequencies()[power.argmax()], frequency, delta=1e-3 * spacing
+            )
 
     def test_tuned_anew(self):
         """Weights for the new band hold from the tag on, those before it are for the old one."""
