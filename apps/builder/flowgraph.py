@@ -175,11 +175,15 @@ def smeared(plan, array, sizes, rotated):
         )
     cycles = smearing.delay * width
     if cycles > MOST_CYCLES:
+        called, needed = f"{plan.naming('engines.channels')} {sizes.channels}", ""
         channels = 2 ** math.ceil(math.log2(sizes.channels * cycles / FINE_CYCLES))
+        if sizes.recorded or sizes.fine > 1:
+            called, needed = f"{sizes.channels} channels", plan.naming("engines.upchannelise") + " "
+            channels = math.ceil(sizes.fine * cycles / FINE_CYCLES)
         told.append(
-            f"{plan.naming('engines.channels')} {sizes.channels}: {baseline(smearing.longest)} "
+            f"{called}: {baseline(smearing.longest)} "
             f"{cycles:.2g} cycles across a channel of {width / 1e3:.4g} kHz, which averages it "
-            f"out: {follow}take {channels} or more"
+            f"out: {follow}take {needed}{channels} or more"
         )
     return told
 

@@ -126,6 +126,16 @@ class qa_resume(InFolder, gr_unittest.TestCase):
         self.assertEqual(process.returncode, expected, error)
         return count(output)
 
+    def test_channels_that_are_split(self):
+        """Both filters go on where they were."""
+        sizes = "--spectra-per-frame 8 --integration 0.048 --upchannelise 3 --oversampling 4/3"
+        self.correlate("whole.uvh5", sizes=sizes)
+        self.correlate("a.uvh5", "--duration", 0.5, sizes=sizes)
+        self.assertLess(0, self.count("a.uvh5"))
+        self.assertLess(self.count("a.uvh5"), self.count("whole.uvh5"))
+        self.correlate("a.uvh5", "--resume", sizes=sizes)
+        self.expect_same("a.uvh5", self.contents("whole.uvh5"))
+
     def test_stopped(self):
         """By SIGKILL, then by SIGTERM and SIGKILL as it goes on: the file then has what one run
         writes, bit for bit, and nothing of it was written twice."""
