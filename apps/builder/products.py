@@ -123,6 +123,11 @@ def averaged_of(plan, signals, seconds, step, multiple):
         return "engines.integration", 1, seconds
     least, field = min(needs)
     frame = multiple * step
+    multiples += [
+        (product.integration, f"products.{name}.integration")
+        for name, product in plan.products.items()
+        if product.fast and product.integration >= least
+    ]
     first = max(1, math.ceil(seconds / least * (1 - 1e-9)))
     for count in range(first, first + MOST_TRIES):
         item = max(1, round(seconds / count / frame)) * frame

@@ -384,6 +384,12 @@ def choose_sizes(
     shorter, averaged = list(shorter), 1
     if visibilities is not None and averaging is not None:
         field, averaged, item = averaging(visibilities.seconds, step, multiple)
+        first = min(shorter, key=lambda each: each[1], default=None)
+        if averaged > 1 and first is not None and first[1] < item:
+            # integrations of the X-engine are multiples of the frames that fit a fast product
+            fast = Wanted(*first, None, rate, spectra)
+            fit = choose_frames(frames, fast, powers, spectra)[0]
+            field, averaged, item = averaging(visibilities.seconds, step, fit)
         if averaged > 1:
             shorter.append((field, item))
     least = min(shorter, key=lambda each: each[1], default=None)

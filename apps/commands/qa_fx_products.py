@@ -242,7 +242,8 @@ class qa_fx_products(InFolder, gr_unittest.TestCase):
         slow = self.path("all.uvh5")
         self.make(
             f"products:\n  on: {{inputs: E1+N1, gate: {par}, phases: 0.35-0.55}}\n"
-            f"  five: {{inputs: E1+N1, gate: {par}, bins: 5}}\n",
+            f"  five: {{inputs: E1+N1, gate: {par}, bins: 5}}\n"
+            "  fast: {fast: true, inputs: E1, integration: 0.00128}\n",
             *common,
             *("--integration", "0.1024", "--gain", "30", "-o", slow),
         )
