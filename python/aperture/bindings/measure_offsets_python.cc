@@ -52,7 +52,7 @@ receiver_offsets measure(const py::object& samples,
     std::vector<one_input> inputs;
     std::vector<const std::complex<float>*> pointers;
     if (!py::isinstance<py::sequence>(samples) && !py::isinstance<py::array>(samples))
-        throw py::value_error("samples: " + std::string(py::str(samples.get_type())) +
+        throw py::value_error("samples: " + std::string(py::str(py::type::of(samples))) +
                               " is not allowed: must be [input][sample]");
     for (const auto& given : samples) {
         const auto name = "samples of input " + std::to_string(inputs.size());
