@@ -109,6 +109,28 @@ class TestChannels(unittest.TestCase):
         np.testing.assert_allclose(found["freq_array"].ravel(), expected.ravel())
         self.assertIn("as recorded, each channel split into 4, 3 taps", text)
 
+    def test_split_oversampled(self):
+        """The ratio of oversampled channels is that of their header."""
+        blocks = self.made(4, 2, 3, 100, 1)
+        path = self.path("over.raw")
+        write_guppi(path, blocks, 8, NPOL=2, TBIN=1e-4 * 27 / 32)
+        text, found = self.correlate(
+            f"guppi:{path}", *"--upchannelise 27 --fine-taps 3 --format fc32".split()
+        )
+        voltages = np.moveaxis(spectra_of(blocks).astype(complex), 1, 0)
+        fine = reference.upchannelise(voltages, 27, reference.prototype(32, 3), "32/27")
+        self.assertEqual(fine.shape[1], 10)
+        self.check(found, np.moveaxis(fine, 0, 1), 10, 1e-6)
+        np.testing.assert_allclose(found["channel_width"], 1e4 / 27)
+        np.testing.assert_allclose(found["integration_time"], 10 * 27 * 1e-4, rtol=1e-6)
+        self.assertIn("each channel split into 27, 3 taps", text)
+        said, _, error = observations.run(
+            fx, "--device", "cpu", "--input", f"guppi:{path}", "--upchannelise", "4", "-o", "x.uvh5"
+        )
+        self.assertEqual(said, 1)
+        self.assertIn("--upchannelise 4: ", error)
+        self.assertIn("it must be a multiple of 27", error)
+
     def plain(self, path):
         """The file of visibilities of recorded channels as they are."""
         self.correlate(f"guppi:{path}", "--format", "fc32", output="plain.uvh5")
