@@ -63,11 +63,78 @@ class qa_f_engine_kernels : public CppUnit::TestFixture
     CPPUNIT_TEST(packed_samples);
     CPPUNIT_TEST(delays);
     CPPUNIT_TEST(blocks_in_pieces);
+    CPPUNIT_TEST(parts_of_spectra);
     CPPUNIT_TEST_SUITE_END();
 
     const device d_cpu = device::select("cpu");
     std::unique_ptr<stream> d_stream = d_cpu.make_stream();
     std::mt19937 d_random{ 1 };
+
+    /*!
+     * Compares a part of the channels, of any number of them, of many interleaved inputs
+     * with the sums that they are.
+     */
+    void parts_of_spectra()
+    {
+        for (const auto& [n, first, kept] : { std::tuple(2, 0, 0),
+                                              std::tuple(7, 0, 0),
+                                              std::tuple(9, 2, 5),
+                                              std::tuple(16, 3, 11),
+                                              std::tuple(32, 3, 27) })
+            for (const int inputs : { 1, 3, 5, 37, 70 })
+                for (const auto type : { sample_type::sc8, sample_type::fc32 }) {
+                    const int taps = 3, count = 19; // more than are filtered together
+                    kernels::pfb::parameters p{
+                        n,     taps,
+                        1,     inputs,
+                        type,  sample_type::fc32,
+                        false, kernels::prototype(n, taps, "hamming")
+                    };
+                    p.first_kept = first;
+                    p.kept = kept;
+                    const int channels = p.kept_channels();
+                    const size_t samples = size_t(p.span(count)) * size_t(inputs);
+                    std::vector<int8_t> bytes(2 * samples);
+                    std::vector<cfloat> x(samples);
+                    for (size_t i = 0; i < samples; i++) {
+                        for (int part = 0; part < 2; part++)
+                            bytes[2 * i + part] = int8_t(d_random() % 255 - 127);
+                        x[i] = cfloat(bytes[2 * i], bytes[2 * i + 1]);
+                    }
+                    std::vector<cfloat> gains(size_t(inputs * channels));
+                    for (auto& g : gains)
+                        g = cfloat(float(d_random() % 1000) / 1000, .3f);
+                    std::vector<cfloat> made(size_t(count * inputs * channels), NAN);
+                    const auto kernel = kernels::pfb::make(p, d_cpu);
+                    kernel->set_gains(gains.data(), *d_stream);
+                    const void* from = x.data();
+                    if (type == sample_type::sc8)
+                        from = bytes.data();
+                    const kernels::pfb::source source{ from, 0 };
+                    void* const to = made.data();
+                    kernel->execute(&source, &to, count, *d_stream);
+                    for (int m = 0; m < count; m++)
+                        for (int input = 0; input < inputs; input++)
+                            for (int k = 0; k < channels; k += 1 + channels / 3) {
+                                std::complex<double> sum;
+                                for (int j = 0; j < taps * n; j++)
+                                    sum +=
+                                        double(p.prototype[j]) *
+                                        std::complex<double>(
+                                            x[size_t((m * n + j) * inputs + input)]) *
+                                        std::polar(
+                                            1., -2 * M_PI * (first + k - n / 2) * j / n);
+                                const auto found =
+                                    made[size_t((m * inputs + input) * channels + k)];
+                                const auto expected =
+                                    sum * std::complex<double>(
+                                              gains[size_t(input * channels + k)]);
+                                CPPUNIT_ASSERT(
+                                    std::abs(std::complex<double>(found) - expected) <
+                                    1e-2); // 1e-4 of the rms of samples
+                            }
+                }
+    }
 
     std::vector<uint8_t> random_bytes(size_t count)
     {
