@@ -52,6 +52,7 @@ PLOTS = (
     "cpu_beside_gpu",
     "pulsar",
     "pulses",
+    "vlbi",
 )
 DISPLAYS = (
     "fringes",

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from .. import beam_power, beamformer
+from .. import beam_power, beamformer, discard
 from ..beams.beams import coherent, in_order, load_beams
 from ..beams.weights import (
     beam_directions,
@@ -30,6 +30,7 @@ from .input import check_writable, is_recording
 from .part import Part
 from .powers import Powers, PowerStream
 from .units import seconds_text
+from .vlbi import VlbiBeams
 from .voltages import make_ring, make_voltage_sink
 
 
@@ -192,13 +193,14 @@ class Beams(Part):
     """
     beam_power -> filterbank_sink, with `pointing`, which follows the samples and sends weights,
     unless all beams are incoherent; where voltages are written, beamformer -> voltage_sink beside
-    it, with the same weights; and the search and the folding of powers.py.
+    it, with the same weights, and for VDIF those of vlbi.py; and the search and the folding of
+    powers.py.
 
     beams: list of Beam, incoherent ones behind the others; front: FrontEnd, whose source `pointing`
     follows.
 
     Attributes: `beams`, `products`; `pointing`, `beamformer`, `sink`, `searching`, `folding`,
-    `voltages`, each None where there is none.
+    `voltages`, `vlbi`, each None where there is none.
     """
 
     def __init__(self, plan, signals, sizes, beams, front):
@@ -246,6 +248,9 @@ class Beams(Part):
             spectra_per_slice=flagging.get("spectra_per_slice", 0),
             **shared,
         )
+        self._unused = discard(
+            self.beamformer.output_signature().sizeof_stream_item(0), device=plan.device.first
+        )
         rows = row_names(array, beams, self.products)
         if section.file is not None:
             self.sink = make_power_sink(
@@ -283,7 +288,14 @@ class Beams(Part):
                 output_type=plan.engines.format,
                 **shared,
             )
-        for block in filter(None, (self.beamformer, self._voltage_beams)):
+        self.vlbi = None
+        if plan.vdif.to is not None:
+            if not pointed:
+                raise plan.error("vdif.to", "incoherent beams have no voltages", shown=True)
+            self.vlbi = VlbiBeams(
+                plan, signals, sizes, pointed, len(polarizations), masks=masks[0], **shared
+            )
+        for block in self._weighted():
             block.set_log_level("warning")  # lost samples, for example
         blocks = {
             "pointing": self.pointing,
@@ -291,11 +303,18 @@ class Beams(Part):
             "powers": self.sink,
             "voltage_beams": self._voltage_beams,
             "beam_voltages": self.voltages,
+            **(self.vlbi.blocks if self.vlbi else {}),
         }
         self.blocks = {name: block for name, block in blocks.items() if block}
-        sinks = {"beams.file": self.sink, "beams.voltages": self.voltages}
+        sinks = {
+            "beams.file": self.sink,
+            "beams.voltages": self.voltages,
+            "vdif.to": self.vlbi.sink if self.vlbi and plan.vdif.file else None,
+        }
         self.sinks = {field: sink for field, sink in sinks.items() if sink}
         self.last = list(self.sinks.values())
+        if self.vlbi and not plan.vdif.file:
+            self.last.append(self.vlbi.sink)
         self.blocks |= self._powers.blocks
         self.results |= self._powers.results
         self.last += self._powers.last
@@ -308,6 +327,11 @@ class Beams(Part):
             if self.pointing:
                 self.pointing.continue_from(sum(whole.start_time))
 
+    def _weighted(self):
+        """The blocks that take weights."""
+        vlbi = self.vlbi and self.vlbi.beamformer
+        return filter(None, (self.beamformer, self._voltage_beams, vlbi))
+
     def followers(self):
         return [self.pointing] if self.pointing else []
 
@@ -317,9 +341,14 @@ class Beams(Part):
             if self.sink:
                 flowgraph.connect((self.beamformer, port), (self.sink, port))
         self._powers.connect(flowgraph, self.beamformer, front.frames)
+        if not (self.sink or self.searching or self.folding):
+            # voltages are all that is wanted
+            flowgraph.connect((self.beamformer, 0), self._unused)
         if self.voltages:
             flowgraph.connect(front.frames, self._voltage_beams, self.voltages)
-        for block in filter(None, (self.beamformer, self._voltage_beams)):
+        if self.vlbi:
+            self.vlbi.connect(flowgraph, front)
+        for block in self._weighted():
             if self.pointing:
                 flowgraph.msg_connect(self.pointing, "weights", block, "weights")
 
@@ -343,7 +372,8 @@ class Beams(Part):
         return self.beamformer.nitems_written(0)
 
     def problems(self):
-        return self._powers.problems()
+        texts, failed = self._powers.problems()
+        return texts + (self.vlbi.problems() if self.vlbi else []), failed
 
     def release(self):
         self._powers.release()

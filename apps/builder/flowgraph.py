@@ -296,6 +296,8 @@ class Flowgraph(PartGraph):
             self.warnings += blind_beams(sky.beams, array, sum(signals.start_time))
             self.warnings += age_warnings(sky.beams, sum(signals.start_time))
             self.warnings += sky.problems(plan, self.sizes.frame_length)
+            if self.beams.vlbi:
+                self.warnings += self.beams.vlbi.warnings(plan)
             if self.resumed:
                 self.beams.go_on(self.resumed, self._whole[0])
         if plan.voltages.file is not None:

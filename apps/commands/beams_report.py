@@ -62,6 +62,7 @@ def start_lines(graph):
         f"{sizes.spectra_per_frame}",
         beam_table(beams.beams),
         *([f"search: {searching.text()}"] if searching else []),
+        *([f"VDIF: {beams.vlbi.text()}"] if beams.vlbi else []),
         *("note: " + text for text in (*sizes.notes, *(searching.notes if searching else ()))),
     ]
 
@@ -110,6 +111,7 @@ def summary(graph, run):
         *signal_rows(graph, run),
         ("device", device_text((engines.label, engines), ("beams", beams.beamformer))),
         *([voltages_row(beams.voltages)] if beams.voltages else []),
+        *(beams.vlbi.rows() if beams.vlbi else []),
         *[row for part in (beams.searching, beams.folding) if part for row in part.rows()],
     ]
     if files:

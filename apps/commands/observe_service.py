@@ -30,7 +30,7 @@ LINE = 60.0  # s between two lines of the log
 LONGEST_STOP = 30.0  # s that a flowgraph is given to end
 WATCHDOG, INTEGRATIONS = 10.0, 5  # s without an integration, and so many integrations
 #: fields of plans that name files: those that end where a disk is nearly full, and small ones
-RECORDED = "outputs.file", "beams.file", "voltages.file", "beams.voltages"
+RECORDED = "outputs.file", "beams.file", "voltages.file", "beams.voltages", "vdif.to"
 SMALL = "ring.file", "search.dump", "search.candidates", "fold.file"
 #: endings of files that have no room for a history: it stands beside them
 WITHOUT_HISTORY = (".fil", ".sf", ".raw", ".fits", ".ar", ".ecsv", ".csv")

@@ -139,7 +139,7 @@ class qa_beams_fold(Observations, gr_unittest.TestCase):
 
     def test_errors(self):
         for arguments, message in (
-            ((), "-o: is missing, and so are --search and --fold: nothing is done"),
+            ((), "-o: is missing, and so are --search, --fold and --vdif: nothing is done"),
             (("--fold", "x"), "argument --fold: 'x' is not allowed: a period from"),
             (("--fold", "0.5,d=3"), "argument --fold: '0.5,d=3' is not allowed"),
             (("--fold", "none.par"), "none.par"),

@@ -203,7 +203,7 @@ class qa_beams_search(Observations, gr_unittest.TestCase):
             (("--dump", "x.dada", "--fold", "1"), "--dump: is of --search, which is not"),
             (("--search", "dm=0:1", "--dump", "x.fil"), "--dump x.fil: expected the name"),
             (("--search", "dm=0:1", "--candidates", "x"), "--candidates x: expected"),
-            ((), "-o: is missing, and so are --search and --fold: nothing is done"),
+            ((), "-o: is missing, and so are --search, --fold and --vdif: nothing is done"),
         ):
             code, _, err = self.run_command(*arguments)
             self.assertIn(message, err)

@@ -8,11 +8,12 @@
 import os
 from dataclasses import dataclass
 
-from .. import candidate_sink, filterbank_sink, folder, pointing, power_source
+from .. import candidate_sink, filterbank_sink, folder, pointing, power_source, vdif_sink
 from ..beams.weights import NORMS, TAPERS
 from ..formats.psrfits.search_writer import COLUMNS
+from ..formats.vdif.writer import BEST_STEPS
 from ..formats.voltages import DUMP_ENDINGS, VOLTAGE_ENDINGS
-from ..parameters.description import Integer, Switch, Text
+from ..parameters.description import Integer, Number, Switch, Text
 from ..parameters.regular_file import check_regular
 from . import texts
 from .fields import BEAMS, OBSERVE, SEARCH, Bytes, Form, Seconds, key, like
@@ -20,6 +21,7 @@ from .names import FILTERBANK, PROFILES, SEARCH_MODE, TABLES, check_file_name
 
 DEFAULT_INTEGRATION = 1e-3  # s, of powers
 OF_BEAMS = BEAMS, OBSERVE
+UDP = "udp:"  # in front of addresses of VDIF
 
 
 def voltages_text(what):
@@ -128,7 +130,7 @@ class Beams:
                 shown=True,
             )
         check_file_name(plan, "beams.voltages", VOLTAGE_ENDINGS, ("time", "beam", "channel"))
-        used = ("beams.file", "search.trials", "fold.by", "beams.voltages")
+        used = ("beams.file", "search.trials", "fold.by", "vdif.to", "beams.voltages")
         if plan.powers.files is not None:
             return
         if self.directions is None:
@@ -141,12 +143,84 @@ class Beams:
                 "is not allowed for a host that has a part of the correlator; it must be left out",
             )
         # a command has no run of which voltages are all that remains
-        elif not any(map(plan.value, used[: 4 if plan.program == OBSERVE else 3])):
+        elif not any(map(plan.value, used[: 5 if plan.program == OBSERVE else 4])):
             raise plan.error(
                 "beams.file",
-                f"is missing, and so are {plan.naming(used[1])} and {plan.naming(used[2])}: "
-                "nothing is done with the beams",
+                f"is missing, and so are {', '.join(map(plan.naming, used[1:3]))} and "
+                f"{plan.naming(used[3])}: nothing is done with the beams",
             )
+
+
+@dataclass(frozen=True)
+class Vdif:
+    """Samples of the beams in VDIF, for correlators of VLBI."""
+
+    to: Text(
+        "also write samples of each beam in VDIF: FILE.vdif, with {beam} in the name where there "
+        "are several, {time} becomes the UTC time of the first frame; or udp:HOST:PORT, to which "
+        "they are sent; best with --oversampling 32/27 --taps 24"
+    ) = key(None, "--vdif", metavar="FILE.vdif|udp:HOST:PORT")
+    station: Text("with VDIF: the station ID, two characters or a number") = key(
+        "AP", "--station", metavar="ID"
+    )
+    bits: Integer("with VDIF: bits of a sample", choices=tuple(BEST_STEPS)) = key(2, "--vdif-bits")
+    bandwidth: Number(
+        "with VDIF: width of the band, half the rate of its samples", 1, 1e12, unit="Hz"
+    ) = key(
+        None,
+        "--vdif-bandwidth",
+        metavar="HZ",
+        otherwise="the largest power of two of MHz that the channels have",
+    )
+    frequency: Number("with VDIF: sky frequency at which the band begins", 0, 1e12, unit="Hz") = (
+        key(
+            None,
+            "--vdif-frequency",
+            metavar="HZ",
+            otherwise="such that it is in the middle of the channels, in whole 10 kHz where it can",
+        )
+    )
+    data_bytes: like(vdif_sink, "data_bytes", meaning="bytes of data of a frame") = key(
+        None, otherwise="8000, or the most below it of which a second has a whole number"
+    )
+    edv: like(vdif_sink, "edv", meaning="extended data version: 0, 1 or 3") = 0
+    sequence_numbers: Switch("true if packets have a number in front of the frame") = False
+    level_time: like(
+        vdif_sink, "level_time", meaning="time over which the level of the samples is followed"
+    ) = 10.0
+    passband: Number("part of the band that is flat and free of aliases", 0.5, 0.995) = 0.95
+
+    @property
+    def address(self):
+        """HOST:PORT to which frames are sent; "": none."""
+        return self.to.removeprefix(UDP) if self.to and self.to.startswith(UDP) else ""
+
+    @property
+    def file(self):
+        """The file; "": none."""
+        return "" if self.to is None or self.address else self.to
+
+    def check(self, plan):
+        """Refuses what is no name of a file of VDIF and no address, and what belongs to it without
+        it."""
+        if self.to is None:
+            for name in ("bandwidth", "frequency", "data_bytes"):
+                if getattr(self, name) is not None:
+                    raise plan.error(
+                        f"vdif.{name}", f"is of {plan.naming('vdif.to')}, which is not given"
+                    )
+            return
+        if plan.beams.directions is None:
+            raise plan.error("vdif.to", f"needs {plan.naming('beams.directions')}")
+        if plan.engines.upchannelise is not None:
+            raise plan.error(
+                "vdif.to",
+                f"not with {plan.naming('engines.upchannelise')}: samples are made of the channels "
+                "of the F-engine",
+            )
+        if self.address:
+            return
+        check_file_name(plan, "vdif.to", (".vdif",), ("time", "beam"))
 
 
 @dataclass(frozen=True)

@@ -23,7 +23,7 @@ from types import MappingProxyType
 
 from ..monitoring.section import Section as Monitoring
 from ..parameters.errors import ParameterError
-from .beam_sections import Beams, Fold, Powers, Ring, Search, Voltages
+from .beam_sections import Beams, Fold, Powers, Ring, Search, Vdif, Voltages
 from .fields import BEAMS, FX, OBSERVE, SEARCH, fields_in
 from .product_sections import Product, check_products
 from .service_sections import HOST_PLACES, Host, Network, Service, values_of_host
@@ -134,6 +134,7 @@ class Plan:
     voltages: Voltages = section("files of the voltages of the inputs", Voltages, FX, OBSERVE)
     network: Network = section("network between the hosts of a correlator", Network, FX, OBSERVE)
     beams: Beams = section("tied-array beams, and files of their powers", Beams, BEAMS, OBSERVE)
+    vdif: Vdif = section("samples of the beams in VDIF, for VLBI", Vdif, BEAMS, OBSERVE)
     search: Search = section("search for dispersed pulses", Search, BEAMS, OBSERVE, SEARCH)
     fold: Fold = section("profiles of a pulsar", Fold, BEAMS, OBSERVE, SEARCH)
     ring: Ring = section("the last voltages, written when a trigger comes", Ring, OBSERVE)

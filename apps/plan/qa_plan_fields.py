@@ -47,6 +47,7 @@ TEXTS = {
     "network.to": "10.0.0.3:7148,10.0.0.4:7148",
     "network.sync_time": "2024-01-01T00:00:00Z",
     "beams.voltage_channels": "5",
+    "vdif.passband": "0.75",
     "search.trials": "dm=0:50,threshold=9",
     "fold.by": "0.7145,dm=26.76",
     "ring.most_bytes": "2e9",

@@ -74,7 +74,7 @@ BY_OPTIONS = (
     (FX, "-o x.uvh5 --voltages x.fil", "--voltages x.fil: expected the name", "voltages.file"),
     (FX, "-o x.uvh5 --input soapy:", "--input soapy:: rate is missing", "input.source"),
     (FX, "-o x.uvh5 --input sim:y8,start=x", "--input sim:y8,start=x: start=x: ", "input.source"),
-    (BEAMS, "--beams a", "-o: is missing, and so are --search and --fold", "beams.file"),
+    (BEAMS, "--beams a", "-o: is missing, and so are --search, --fold and --vdif", "beams.file"),
     (BEAMS, "--beams a --search dm=0:9", None, None),
     (
         BEAMS,

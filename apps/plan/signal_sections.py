@@ -322,6 +322,7 @@ class Outputs:
                 )
         for name, why in (
             ("beams.voltages", "files of voltages begin anew"),
+            ("vdif.to", "frames of VDIF are written as they come"),
             ("search.trials", "what is found depends on what came before; search the file later"),
             ("fold.by", "profiles begin anew; fold the file later"),
             ("voltages.file", "files of voltages begin anew"),

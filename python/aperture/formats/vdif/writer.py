@@ -58,6 +58,25 @@ def epoch_at(time):
     return epoch
 
 
+def frames_fit(size, bits, rate):
+    """
+    Returns whether a second has a whole number of frames of whole samples.
+
+    Parameters
+    ----------
+    size : int
+        Bytes of data of a frame.
+    bits : int
+        Bits of a sample of all channels.
+    rate : Fraction
+        Samples a second.
+    """
+    if size <= 0 or size % 8 or 8 * size % bits:
+        return False
+    frames, rest = divmod(rate.numerator * bits, rate.denominator * 8 * size)
+    return rest == 0 and 1 <= frames <= MOST_FRAMES
+
+
 @dataclass(frozen=True)
 class FrameForm:
     """
@@ -95,10 +114,7 @@ class FrameForm:
         return self.bits * self.components * self.channels
 
     def _fits(self, size):
-        if size <= 0 or size % 8 or 8 * size % self.bits_of_sample:
-            return False
-        frames = exact(self.sample_rate) / (8 * size // self.bits_of_sample)
-        return frames.denominator == 1 and 1 <= frames <= MOST_FRAMES
+        return frames_fit(size, self.bits_of_sample, exact(self.sample_rate))
 
     def _near_sizes(self):
         """The nearest sizes that fit, below and above."""
