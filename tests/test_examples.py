@@ -47,6 +47,7 @@ PLOTS = (
     "tracking",
     "averages",
     "upchannels",
+    "part_of_band",
     "two_receivers",
     "calibration_loop",
     "cpu_beside_gpu",
