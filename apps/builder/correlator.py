@@ -75,7 +75,7 @@ def rotates_before(plan, signals):
     )
 
 
-def make_trackers(plan, signals, sizes, source, centers):
+def make_trackers(plan, signals, sizes, stream, centers):
     """A delay_tracker for each phase centre, for a visibility_averager. Cable delays, which tracking
     alone takes out, are those of the F-engine's tracker, or none."""
     array = signals.description
@@ -89,7 +89,7 @@ def make_trackers(plan, signals, sizes, source, centers):
             channels=sizes.channels,
             real=signals.real,
             inverted=signals.inverted,
-            item_size=source.output_signature().sizeof_stream_item(0),
+            item_size=stream.output_signature().sizeof_stream_item(0),
         )
         for direction in centers
     ]
@@ -113,12 +113,12 @@ class Correlator(Part):
     On several devices, X-engines of ranges of channels stand between `exchange` and
     `join_channels`, and the statistics are those of the channels of the first device.
 
-    signals: of the whole array; source: the block that sends samples, or None; program, note: as
-    history() has them. `sinks_of_centers` are the sinks, one for each phase centre that is rotated
-    to before averages are made, else `sink` alone.
+    signals: of the whole array; stream: the block whose samples F-engines read, or None; program,
+    note: as history() has them. `sinks_of_centers` are the sinks, one for each phase centre that is
+    rotated to before averages are made, else `sink` alone.
     """
 
-    def __init__(self, plan, signals, sizes, flagging, source, program, note):
+    def __init__(self, plan, signals, sizes, flagging, stream, program, note):
         super().__init__()
         self._history = program, plan, sizes, flagging, note
         devices = plan.device.several or [plan.device.name]
@@ -169,7 +169,7 @@ class Correlator(Part):
         self._averagers, self._trackers = [], []
         if sizes.averaged > 1:
             if rotates_before(plan, signals):
-                self._trackers = make_trackers(plan, signals, sizes, source, plan.tracking.centers)
+                self._trackers = make_trackers(plan, signals, sizes, stream, plan.tracking.centers)
             self._averagers = [
                 visibility_averager(
                     channels=sizes.channels,

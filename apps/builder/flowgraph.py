@@ -278,7 +278,13 @@ class Flowgraph(PartGraph):
             self.sender = Sender(plan, signals, self.split)
         elif plan.outputs.file is not None:
             self.correlator = Correlator(
-                plan, signals, self.sizes, flagging, self.source, written, note
+                plan,
+                signals,
+                self.sizes,
+                flagging,
+                self.front.stream if role == "fx" else None,
+                written,
+                note,
             )
             self.products = make_products(
                 plan,

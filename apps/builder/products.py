@@ -348,7 +348,7 @@ class AveragedProduct(Product):
             device=plan.device.first,
         )
         self._averager.set_log_level("warning")
-        self._trackers = make_trackers(plan, signals, sizes, front.source, product.centers)
+        self._trackers = make_trackers(plan, signals, sizes, front.stream, product.centers)
         self._kinds = ["fc32", "u32"] if front.flagging else ["fc32"]
         #: ports of the averager, blocks that join them, and the sink, of each file
         self._ways = [
