@@ -6,6 +6,7 @@
 """The manual's reference of plans, in Markdown: tools/update-plans writes it."""
 
 import dataclasses
+import textwrap
 
 from .fields import PROGRAMS, fields_in, written
 from .plan import NAMED_FIELDS, Plan, about_section, fields_for
@@ -51,11 +52,8 @@ def reference():
             ]
     sections += ["\n## Keys of older plans\n"]
     for program, names in FORMER.items():
-        sections += [
-            f"`{program}` also reads",
-            "",
-            *(f"- `{former}` as `{name}`" for former, name in names.items()),
-        ]
+        pairs = ", ".join(f"`{former}` as `{name}`" for former, name in names.items())
+        sections += textwrap.wrap(f"`{program}` also reads {pairs}.", 180)
     return HEAD + "\n".join(sections) + "\n"
 
 
