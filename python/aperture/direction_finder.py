@@ -6,6 +6,7 @@
 """Block that finds the directions of transmitters with an array of a few antennas."""
 
 import math
+import os
 import threading
 from dataclasses import dataclass
 
@@ -71,11 +72,12 @@ class direction_finder(python_block):
     separated values. `qwidget()` makes a window with the spectrum over azimuth and the last
     directions, which needs a QApplication; without one the block computes all the same.
 
-    Inputs of one polarization are used: y where the array has no x, l where it has no r. A source
-    is seen at one `elevation`. A spectrum of a channel counts as one snapshot. Waves are taken to
-    be plane, so transmitters have to be further away than 2 D^2/lambda, D being the longest
-    baseline; `remarks()` says how far that is, and where directions are ambiguous. Estimators and
-    their sources: `aperture.direction_finding.estimators`.
+    Inputs of one polarization are used: y where the array has no x, l where it has no r. Sources
+    are at one `elevation`, or each at its own with search="sky". A spectrum of a channel counts
+    as one snapshot. Waves are taken to be plane, so transmitters have to be further away than 2
+    D^2/lambda, D being the longest baseline; `remarks()` says how far that is, and where
+    directions are ambiguous. Estimators and their sources:
+    `aperture.direction_finding.estimators`.
 
     Raises:
         ValueError, OSError: A parameter is not allowed; a file cannot be read or written.
@@ -108,7 +110,15 @@ class direction_finder(python_block):
             "forward-backward",
             "spatial",
         ) = "none",
-        elevation: Number("Elevation of the sources.", 0, 89, unit="degrees") = 0.0,
+        search: Text(
+            "azimuth: sources are at one `elevation`; sky: the elevation of each is found, too, by "
+            "antennas that are on no line.",
+            "azimuth",
+            "sky",
+        ) = "azimuth",
+        elevation: Number(
+            "Elevation of the sources, where azimuths are searched.", 0, 89, unit="degrees"
+        ) = 0.0,
         integrations: Integer("Integrations that an estimate takes.", 1, 1048576) = 1,
         frequency: Number(
             "Middle of the channels that are used; of no use where bandwidth is 0.", 0, unit="Hz"
@@ -120,7 +130,10 @@ class direction_finder(python_block):
             "file of a calibration."
         ) = "description",
         filename: Text('If given, the file of directions (.csv); "": none.') = "",
-        overwrite: Switch("True if an existing file is replaced; if not, it is refused.") = True,
+        overwrite: Switch(
+            "True if an existing file is replaced; if not, it is refused, and a flowgraph that "
+            "starts again goes on in its own."
+        ) = True,
         title: Text('Title of the window; "": that of the array.') = "",
     ):
         array = load_array(array)
@@ -139,7 +152,7 @@ class direction_finder(python_block):
         )
         self._places = array.input_positions()[self._chosen]
         self._finder = Finder(
-            self._places, method, int(sources), criterion, smoothing, float(elevation)
+            self._places, method, int(sources), criterion, smoothing, float(elevation), search
         )
         self._integrations = int(integrations)
         self._band = float(frequency), float(bandwidth)
@@ -153,6 +166,7 @@ class direction_finder(python_block):
         self._title = title or array.name
         self._lock = threading.Lock()
         self._widget = self._file = None
+        self._left = None  # the file as the last run has left it
         self._tags = None
         self._reset()
         super().__init__(
@@ -183,7 +197,7 @@ class direction_finder(python_block):
         frequency = self._array.center_frequency if self._bands is None else self._middle
         near = fraunhofer_distance(self._places, frequency)
         found = [f"waves are plane from {near:.2g} m on; nearer transmitters are off"]
-        text = ambiguity(self._places, frequency)
+        text = ambiguity(self._places, frequency, self._finder.search)
         return [*found, *(text.split("; ") if text else ())]
 
     # ---- the block
@@ -200,15 +214,33 @@ class direction_finder(python_block):
         with self._lock:
             self._reset()
         if self._filename:
-            check_path(self._filename, self._overwrite)
+            self._open()
+
+    def _open(self):
+        """Opens the file; a flowgraph that starts again goes on in what it has left there, unless
+        it overwrites."""
+        again = not self._overwrite and self._left and self._left == self._state_of_file()
+        check_path(self._filename, self._overwrite or again)
+        self._file = SampleFile(self._filename, overwrite=self._overwrite or again)
+        if again:
+            self._file.keep(self._left[-1])
+        else:
             header = HEADER.format(array=self._array.name, method=self._finder.method)
-            self._file = SampleFile(self._filename, overwrite=self._overwrite)
             self._file.begin(header.encode())
+
+    def _state_of_file(self):
+        """Returns which file is there and how long it is, None where there is none."""
+        try:
+            found = os.stat(self._filename)
+        except FileNotFoundError:
+            return None
+        return found.st_dev, found.st_ino, found.st_size
 
     def _stop(self):
         if self._file is not None:
             file, self._file = self._file, None
             file.close()
+            self._left = self._state_of_file()
 
     def _work(self, input_items, output_items):
         found = self.described(0, len(input_items[0]))

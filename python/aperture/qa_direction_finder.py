@@ -17,6 +17,7 @@ import pmt
 from gnuradio import aperture, blocks, gr, gr_unittest
 
 from gnuradio.aperture.calibration.calibration import Band, Calibration, InputCalibration
+from gnuradio.aperture.displays.direction_widget import words_of
 from gnuradio.aperture.testing.folders import InFolder
 
 START = 1704067200
@@ -80,6 +81,58 @@ class qa_direction_finder(InFolder, gr_unittest.TestCase):
                 np.testing.assert_allclose(values, [azimuth, elevation, power], atol=6e-3)
                 row += 1
         self.assertEqual(row, len(lines))
+
+    def test_start_again(self):
+        """Without overwrite a second start of the same flowgraph goes on in its file; a file of
+        somebody else is refused."""
+        array, path = aperture.load_array("circle5"), self.path("a.csv")
+        products = 15
+        tags = [
+            gr.tag_utils.python_to_tag((0, pmt.intern(key), value, pmt.PMT_F))
+            for key, value in (
+                ("rx_time", pmt.make_tuple(pmt.from_uint64(START), pmt.from_double(0.0))),
+                ("rx_rate", pmt.from_double(10.0)),
+                ("rx_freq", pmt.from_double(array.center_frequency)),
+                ("bandwidth", pmt.from_double(1e5)),
+                ("samples_per_item", pmt.from_uint64(1000)),
+                ("spectra", pmt.from_uint64(100)),
+                ("counted", pmt.init_u64vector(1, [100])),
+            )
+        ]
+        a = np.exp(2j * np.pi * np.random.default_rng(1).uniform(size=5))
+        matrix = np.outer(a, a.conj()) + 0.1 * np.eye(5)
+        item = matrix[np.tril_indices(5)].astype(np.complex64)
+        finder = aperture.direction_finder(array, 1, filename=path, overwrite=False)
+        finder.set_log_level("off")
+        source = blocks.vector_source_c(np.tile(item, 3), False, products, tags)
+        top = gr.top_block()
+        top.connect(source, finder)
+        for runs in (1, 2):
+            top.run()
+            self.assertIsNone(finder.error())
+            with open(path) as file:
+                lines = file.read().splitlines()
+            self.assertEqual([line.startswith("2024") for line in lines[2:]], [True] * 3 * runs)
+            source.rewind()
+        with open(path, "a") as file:
+            file.write("mine\n")
+        top.run()
+        self.assertRegex(finder.error(), "the file exists, and overwrite is False")
+
+    def test_elevation(self):
+        """With search="sky" the elevation of a source is found, told and written; the window shows
+        it."""
+        path = self.path("a.csv")
+        source = [aperture.Source("a", azimuth=77.0, elevation=41.0, flux=10.0)]
+        array = aperture.load_array("circle5")
+        finder, messages = self.observe(array, 0.5, source, search="sky", filename=path)
+        np.testing.assert_allclose(messages[-1]["elevation"], [41.0], atol=0.6)
+        np.testing.assert_allclose(messages[-1]["azimuth"], [77.0], atol=0.6)
+        with open(path) as file:
+            last = file.read().splitlines()[-1].split(",")
+        self.assertAlmostEqual(float(last[2]), 41.0, delta=0.6)
+        self.assertTrue(any("level plane" in remark for remark in finder.remarks()))
+        self.assertRegex(words_of(finder.fixes()[-1]), r"^1 source: azimuth 7\S+° at elevation 4")
 
     def test_calibration(self):
         """Gains and cables of the description are taken out, unless they were; a file's are."""

@@ -29,6 +29,7 @@ from ..parameters.rules import refuse
 METHODS = ("music", "capon")
 CRITERIA = ("mdl", "aic")
 SMOOTHINGS = ("none", "forward-backward", "spatial")
+SEARCHES = ("azimuth", "sky")
 FEWEST, MOST = 3, 16  # antennas
 STEP = 1.0  # degrees of azimuth from one point of a spectrum to the next
 #: relative deviation of places from a line, or of spacings from each other, that does not matter
@@ -37,6 +38,12 @@ SAME = 1e-3
 LOADING = 1e-9
 _GOLDEN = (np.sqrt(5) - 1) / 2
 _PRECISION = 1e-3  # degrees, of a maximum
+#: degrees of the elevations of a search of the sky; in direction cosines, the first step around a
+#: maximum and its precision
+_HEIGHTS = np.arange(0.0, 89.0, 3.0)
+_FIRST_STEP, _LAST_STEP = 0.03, 1e-6
+_AROUND = np.array([(x, y) for x in (-1, 0, 1) for y in (-1, 0, 1)], float)
+_MOST_KEPT = 8  # frequencies whose steering vectors of the sky are kept
 
 
 @dataclass(frozen=True)
@@ -67,13 +74,15 @@ def line_of(positions):
     return Line(axis, order, float(steps.mean()) if equal else None)
 
 
-def ambiguity(positions, frequency):
+def ambiguity(positions, frequency, search="azimuth"):
     """
     Returns what a user is to be told of directions that these antennas cannot tell apart at a
-    frequency (Hz); "" if there are none.
+    frequency (Hz) in a search; "" if there are none.
 
     Antennas that are more than half a wavelength from their nearest neighbours see a wave from
-    several directions alike, or nearly so; a line sees both of its sides alike.
+    several directions alike, or nearly so; a line sees both of its sides alike, and a plane, where
+    the sky is searched, both of its own. The phases in a level plane depend on the cosine of the
+    elevation, whose slope is 0 at the horizon; at the zenith there is no azimuth.
     """
     positions = np.asarray(positions, float)
     apart = np.linalg.norm(positions[:, None] - positions, axis=-1)
@@ -87,6 +96,16 @@ def ambiguity(positions, frequency):
         )
     if line_of(positions) is not None:
         texts.append("a line of antennas cannot tell its two sides apart: one of them is shown")
+    elif search == "sky":
+        _, sizes, axes = np.linalg.svd(positions - positions.mean(axis=0))
+        if sizes[2] <= SAME * sizes[0] and abs(axes[2][2]) > 1 - SAME:
+            texts.append(
+                "antennas in a level plane: errors of the elevation grow as 1/sin of it towards "
+                "the horizon, and what is below is shown above; errors of the azimuth grow as "
+                "1/cos of the elevation towards the zenith"
+            )
+        elif sizes[2] <= SAME * sizes[0]:
+            texts.append("a plane of antennas cannot tell its two sides apart: one is shown")
     return "; ".join(texts)
 
 
@@ -100,10 +119,14 @@ def covariance(products, inputs):
     return found
 
 
+def vectors_of(positions, frequency, towards):
+    """Steering vectors [...][antenna] of plane waves from unit vectors [...][east, north, up]."""
+    return np.exp(-2j * np.pi * frequency * geometry.delays(positions, towards))
+
+
 def steering(positions, frequency, azimuth, elevation=0.0):
     """Steering vectors [...][antenna] of plane waves from azimuths and elevations (degrees)."""
-    late = geometry.delays(positions, geometry.direction(azimuth, elevation))
-    return np.exp(-2j * np.pi * frequency * late)
+    return vectors_of(positions, frequency, geometry.direction(azimuth, elevation))
 
 
 def number_of_sources(matrix, snapshots, criterion="mdl", averaged=False):
@@ -142,7 +165,8 @@ class Found:
     azimuths, elevations: degrees [source], the strongest first; powers: of each source in an
     antenna, in units of the matrix; noise: the same of the noise; spectrum: pseudo-spectrum of
     MUSIC or power of Capon over `grid`, azimuths in degrees; sources: how many there are by the
-    criterion, or as it was told.
+    criterion, or as it was told; heights: of a search of the sky the elevations, degrees, of the
+    rows of spectrum [elevation][azimuth], None otherwise.
     """
 
     azimuths: np.ndarray
@@ -152,6 +176,7 @@ class Found:
     spectrum: np.ndarray
     grid: np.ndarray
     sources: int
+    heights: np.ndarray | None = None
 
 
 class Finder:
@@ -171,13 +196,23 @@ class Finder:
     smoothing : str
         "none"; "forward-backward" or "spatial", for lines of equal spacing.
     elevation : float
-        Degrees above the horizon at which sources are.
+        Degrees above the horizon at which sources are, where azimuths are searched.
+    search : str
+        "azimuth", or "sky": the azimuth and elevation of each source are found, by antennas that
+        are on no line.
 
     Raises ParameterError (a ValueError) that names the parameter.
     """
 
     def __init__(
-        self, positions, method="music", sources=0, criterion="mdl", smoothing="none", elevation=0.0
+        self,
+        positions,
+        method="music",
+        sources=0,
+        criterion="mdl",
+        smoothing="none",
+        elevation=0.0,
+        search="azimuth",
     ):
         self.positions = np.asarray(positions, float)
         count = len(self.positions)
@@ -189,10 +224,14 @@ class Finder:
             ("method", method, METHODS),
             ("criterion", criterion, CRITERIA),
             ("smoothing", smoothing, SMOOTHINGS),
+            ("search", search, SEARCHES),
         ):
             if value not in choices:
                 refuse(name, value, ", ".join(choices))
         self.line = line_of(self.positions)
+        if search == "sky" and self.line is not None:
+            refuse("search", search, "azimuth for antennas on a line, which hear cones around it")
+        self.search, self._kept = search, {}
         self._order = np.arange(count)
         if smoothing != "none":
             if self.line is None or self.line.spacing is None:
@@ -255,30 +294,91 @@ class Finder:
             for part, frequency in zip(parts, frequencies)
         ]
 
-        def depth(azimuths):
-            """The mean over bands of what is smallest where sources are, [azimuth]."""
+        def depth(vectors_at):
+            """The mean over bands of what is smallest where sources are: vectors_at gives the
+            steering vectors [...][antenna] at a frequency."""
             total = 0.0
             for (matrix, scale), frequency in zip(nulls, frequencies):
-                vectors = steering(self._places, frequency, azimuths, self.elevation)
-                total = (
-                    total
-                    + scale * np.einsum("...i,ij,...j->...", vectors.conj(), matrix, vectors).real
-                )
+                vectors = vectors_at(frequency)
+                total = total + scale * np.sum(vectors.conj() * (vectors @ matrix.T), axis=-1).real
             return np.maximum(total / len(nulls), 1e-15)
 
-        spectrum = 1 / depth(self.grid)
-        azimuths = self._minima(depth, 1 / spectrum, sources)
-        powers, noise = self._powers(parts[strongest], frequencies[strongest], azimuths)
+        if self.search == "sky":
+            values = depth(self._sky_vectors)
+            azimuths, elevations = self._sky_minima(depth, values, sources)
+        else:
+
+            def along(azimuths):
+                return depth(lambda f: steering(self._places, f, azimuths, self.elevation))
+
+            values = along(self.grid)
+            azimuths = self._minima(along, values, sources)
+            elevations = np.full(len(azimuths), self.elevation)
+        powers, noise = self._powers(parts[strongest], frequencies[strongest], azimuths, elevations)
         order = np.argsort(-powers)
         return Found(
             azimuths[order] % 360,
-            np.full(len(order), self.elevation),
+            elevations[order],
             powers[order],
             noise,
-            spectrum,
+            1 / values,
             self.grid % 360,
             sources,
+            _HEIGHTS if self.search == "sky" else None,
         )
+
+    def _sky_vectors(self, frequency):
+        """Steering vectors [elevation][azimuth][antenna] of the grid of the sky."""
+        if frequency not in self._kept:
+            if len(self._kept) >= _MOST_KEPT:
+                self._kept.clear()
+            self._kept[frequency] = steering(
+                self._places, frequency, self.grid, _HEIGHTS[:, np.newaxis]
+            )
+        return self._kept[frequency]
+
+    def _sky_minima(self, depth, values, sources):
+        """Azimuths and elevations, degrees, of the deepest minima of values
+        [elevation][azimuth], at most `sources`, refined in direction cosines."""
+        padded = np.pad(values, ((1, 1), (0, 0)), constant_values=np.inf)
+        least = np.ones(values.shape, bool)
+        for up, along in _AROUND.astype(int):
+            if up or along:
+                # the later one of equal neighbours is taken
+                other = np.roll(padded, -along, axis=1)[1 + up : 1 + up + len(values)]
+                least &= values <= other if (up, along) < (0, 0) else values < other
+        rows, columns = np.nonzero(least)
+        found = []
+        for place in np.argsort(values[rows, columns]):
+            if len(found) == sources:
+                break
+            point = self._refined(
+                depth, geometry.direction(self.grid[columns[place]], _HEIGHTS[rows[place]])[:2]
+            )
+            # around the zenith several points of the grid lead to one
+            if all(np.hypot(*(point - other)) > 1e-3 for other in found):
+                found.append(point)
+        east, north = np.reshape(found, (-1, 2)).T
+        elevations = np.degrees(np.arccos(np.minimum(np.hypot(east, north), 1)))
+        return np.degrees(np.arctan2(east, north)), elevations
+
+    def _refined(self, depth, point):
+        """The minimum near a point [east, north] of direction cosines: the best of it and its
+        eight neighbours, nearer and nearer."""
+        step = _FIRST_STEP
+        while step > _LAST_STEP:
+            points = point + step * _AROUND
+            reach = np.maximum(np.hypot(*points.T), 1)  # no further down than the horizon
+            points = points / reach[:, np.newaxis]
+            up = np.sqrt(np.maximum(1 - np.sum(points**2, axis=1), 0))
+            towards = np.column_stack([points, up])
+            at = depth(lambda f, s=towards: vectors_of(self._places, f, s))
+            best = int(np.argmin(at))
+            if at[best] < at[len(_AROUND) // 2]:
+                point = points[best]
+            else:
+                step /= 2
+        return point
 
     def _null(self, matrix, frequency, sources):
         """(matrix N, scale): scale a^H N a is small where sources are."""
@@ -313,13 +413,13 @@ class Finder:
             found.append((low + high) / 2)
         return np.array(found)
 
-    def _powers(self, matrix, frequency, azimuths):
+    def _powers(self, matrix, frequency, azimuths, elevations):
         """The power of each source and of the noise, by least squares in R = A P A^H + noise."""
         values = np.linalg.eigvalsh(matrix)
         noise = float(values[: len(matrix) - max(len(azimuths), 0)].mean())
         if not len(azimuths):
             return np.empty(0), noise
-        vectors = steering(self._places, frequency, azimuths, self.elevation).T
+        vectors = steering(self._places, frequency, azimuths, elevations).T
         inverse = np.linalg.pinv(vectors)
         rest = matrix - noise * np.eye(len(matrix))
         return np.maximum(np.diag(inverse @ rest @ inverse.conj().T).real, 0.0), noise

@@ -42,15 +42,17 @@ def line(count, azimuth=90.0, spacing=0.45):
     return np.stack([steps * np.sin(angle), steps * np.cos(angle), 0 * steps], axis=1)
 
 
-def phases(places, azimuth):
+def phases(places, azimuth, elevation=0.0):
     """Steering vectors [antenna][source] by the definition: an antenna towards it hears it
     earlier."""
     angle = np.radians(np.atleast_1d(azimuth))
-    towards = np.stack([np.sin(angle), np.cos(angle), 0 * angle])
+    height = np.radians(np.broadcast_to(elevation, angle.shape))
+    level = np.cos(height)
+    towards = np.stack([level * np.sin(angle), level * np.cos(angle), np.sin(height)])
     return np.exp(2j * np.pi / WAVE * (places @ towards))
 
 
-def voltages(rng, places, azimuths, power=SNR, snapshots=SNAPSHOTS, coherent=False):
+def voltages(rng, places, azimuths, power=SNR, snapshots=SNAPSHOTS, coherent=False, elevation=0.0):
     """[antenna][snapshot] of sources of equal power in noise of power 1, and the sources' own."""
 
     def noise(count):
@@ -61,7 +63,7 @@ def voltages(rng, places, azimuths, power=SNR, snapshots=SNAPSHOTS, coherent=Fal
     sent = np.sqrt(power) * noise(len(np.atleast_1d(azimuths)))
     if coherent:
         sent[1:] = sent[0] * np.exp(1j)
-    return phases(places, azimuths) @ sent + noise(len(places)), sent
+    return phases(places, azimuths, elevation) @ sent + noise(len(places)), sent
 
 
 def bound(places, azimuths, sent):
@@ -75,6 +77,21 @@ def bound(places, azimuths, sent):
     for moment in sent.T:
         x = np.diag(moment)
         information += 2 * (x.conj().T @ d.conj().T @ away @ d @ x).real
+    return np.degrees(np.sqrt(np.diag(np.linalg.inv(information))))
+
+
+def sky_bound(places, azimuth, elevation, sent):
+    """The same for one source of which azimuth and elevation are unknown: degrees of both."""
+    step = 1e-5
+    a = phases(places, azimuth, elevation)
+    d = np.hstack(
+        [
+            phases(places, azimuth + i, elevation + j) - phases(places, azimuth - i, elevation - j)
+            for i, j in ((step, 0), (0, step))
+        ]
+    ) / np.radians(2 * step)
+    away = np.eye(len(a)) - a @ a.conj().T / len(a)
+    information = 2 * np.sum(np.abs(sent) ** 2) * (d.conj().T @ away @ d).real
     return np.degrees(np.sqrt(np.diag(np.linalg.inv(information))))
 
 
@@ -111,6 +128,63 @@ class qa_estimators(gr_unittest.TestCase):
                 self.assertLess(ratio, LIMIT, (len(places), method))
                 self.assertGreater(ratio, 0.7)
         self.assertLess(self.rms(line(8), 20.0, smoothing="forward-backward"), LIMIT)
+
+    def test_sky_bound(self):
+        """Azimuth and elevation of one source: 1.1 times the bounds at most."""
+        trials = TRIALS if ALL else 60
+        limit = 1.1 if ALL else 1.1 + 3 * 1.1 / np.sqrt(2 * trials)
+        tilted = circle(6) + np.array([0, 0, 1]) * WAVE * np.arange(6)[:, None] / 20
+        for places, azimuth, elevation, method in (
+            (circle(5), 77.3, 30.4, "music"),
+            (circle(5), 301.0, 60.3, "capon"),
+            (circle(5), 359.7, 45.0, "music"),
+            (circle(16, 0.4), 5.2, 47.0, "capon"),
+            (tilted, 190.0, 38.0, "music"),
+        ):
+            finder = Finder(places, sources=1, method=method, search="sky")
+            errors, bounds = [], []
+            for _ in range(trials):
+                x, sent = voltages(self.rng, places, azimuth, elevation=elevation)
+                found = finder.find([matrix_of(x)], [FREQUENCY], [SNAPSHOTS])
+                errors.append(
+                    (
+                        (found.azimuths[0] - azimuth + 180) % 360 - 180,
+                        found.elevations[0] - elevation,
+                    )
+                )
+                bounds.append(sky_bound(places, azimuth, elevation, sent))
+            errors, bounds = (np.mean(np.square(each), axis=0) for each in (errors, bounds))
+            for ratio in np.sqrt(errors / bounds):
+                self.assertLess(ratio, limit, (len(places), elevation, method))
+                self.assertGreater(ratio, 0.6)
+
+    def test_sky(self):
+        """Two sources at elevations of their own, the horizon and the zenith; a line is refused."""
+        places = circle(7)
+        finder = Finder(places, search="sky")
+        x, _ = voltages(
+            self.rng, places, np.array([40.0, 200.0]), 30.0, 2000, elevation=np.array([20.0, 60.0])
+        )
+        found = finder.find([matrix_of(x)], [FREQUENCY], [2000])
+        order = np.argsort(found.azimuths)
+        np.testing.assert_allclose(found.azimuths[order], [40, 200], atol=1)
+        np.testing.assert_allclose(found.elevations[order], [20, 60], atol=1)
+        np.testing.assert_allclose(found.powers, 30, rtol=0.1)
+        self.assertEqual(found.spectrum.shape, (len(found.heights), len(found.grid)))
+        for height in (0.0, 89.9):
+            a = phases(places, 130.0, height)
+            found = Finder(places, sources=2, search="sky").find(
+                [a @ a.conj().T + 1e-3 * np.eye(7)], [FREQUENCY], [100]
+            )
+            self.assertAlmostEqual(found.elevations[0], height, delta=0.1)
+            if not height:
+                self.assertAlmostEqual(found.azimuths[0], 130.0, delta=0.05)
+        with self.assertRaisesRegex(ValueError, "search.*azimuth for antennas on a line"):
+            Finder(line(4), search="sky")
+        self.assertIn("level plane", ambiguity(circle(5), FREQUENCY, "sky"))
+        self.assertIn("two sides", ambiguity(circle(5)[:, [0, 2, 1]], FREQUENCY, "sky"))
+        lifted = circle(5) + np.outer(np.arange(5), [0, 0, 0.1])
+        self.assertEqual(ambiguity(lifted, FREQUENCY, "sky"), "")
 
     def resolved(self, places, first, trials, apart, **options):
         """The fraction of trials in which two sources are each within half of their distance."""
