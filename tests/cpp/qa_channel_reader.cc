@@ -87,6 +87,7 @@ class qa_channel_reader : public CppUnit::TestCase
     CPPUNIT_TEST_SUITE(qa_channel_reader);
     CPPUNIT_TEST(test_rows);
     CPPUNIT_TEST(test_places_far_apart);
+    CPPUNIT_TEST(test_long_rows);
     CPPUNIT_TEST(test_conjugation_counts);
     CPPUNIT_TEST(test_gaps_and_not_numbers);
     CPPUNIT_TEST(test_file_that_becomes_shorter);
@@ -109,6 +110,20 @@ public:
                 CPPUNIT_ASSERT(read.ports[0] == expected);
                 CPPUNIT_ASSERT(read.gaps.empty() && read.error.empty());
             }
+    }
+
+    // Rows of so many channels and samples that their bits are 2^64.
+    void test_long_rows()
+    {
+        const int channels = 1 << 18;
+        channel_layout layout{ coding::f32, 1, channels, {}, 1, false };
+        layout.places.push_back({ 0, 0, 0, channels, 0, 0, int64_t(1) << 40, 0, 2 });
+        const memory_file file(bytes(64, 0));
+        const auto files =
+            std::make_shared<recorded_files>(std::vector<std::string>{ file.name() });
+        const auto none =
+            std::make_shared<listed_pieces>(std::vector<std::vector<piece>>(1));
+        channel_reader(layout, files, none, int64_t(1) << 40, 1);
     }
 
     // [antenna][time][channel], and channels that fall in the second one: what is between

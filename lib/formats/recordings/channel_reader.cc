@@ -18,6 +18,9 @@ namespace gr::aperture::formats {
 
 namespace {
 
+// strides are below 2^40 and pieces below 2^62: nothing overflows 128 bits
+using wide = __int128;
+
 // Bytes of a block, at least: enough for a thread to begin with.
 constexpr int64_t least_block_bytes = 1 << 18;
 // Bytes of a row of a block, above which the time of a system call does not count, and of
@@ -50,8 +53,6 @@ std::string channel_layout::problem() const
 std::optional<int64_t> channel_layout::bytes_of(const piece& p, int set) const
 {
     int64_t most = 0;
-    // strides are below 2^40 and pieces below 2^62: nothing overflows 128 bits
-    using wide = __int128;
     for (const auto& place : places) {
         if (place.set != set)
             continue;
@@ -160,19 +161,22 @@ channel_reader::jobs_of(const channel_layout& layout, const std::vector<bundle>&
 int64_t channel_reader::block_of(const channel_layout& layout,
                                  const std::vector<bundle>& bundles)
 {
-    int64_t bits = 0, shortest = std::numeric_limits<int64_t>::max();
+    // rows of up to 2^40 samples, of many channels, are more bits than 64 can count
+    const wide none = std::numeric_limits<int64_t>::max();
+    wide bits = 0, shortest = none;
     for (const auto& b : bundles) {
         const auto& p = layout.places[size_t(b.places.front())];
-        const int64_t row = p.time_stride * layout.bits_of_sample();
+        const wide row = wide(p.time_stride) * layout.bits_of_sample();
         bits += row * (b.rows ? p.channels : 1);
         if (b.rows)
             shortest = std::min(shortest, row);
     }
-    int64_t spectra = least_block_bytes * 8 / bits;
-    if (shortest < std::numeric_limits<int64_t>::max())
+    wide spectra = wide(least_block_bytes) * 8 / bits;
+    if (shortest < none)
         spectra = std::max(
-            spectra, std::min(row_bytes * 8 / shortest, most_block_bytes * 8 / bits));
-    return std::max<int64_t>(1, spectra);
+            spectra,
+            std::min(wide(row_bytes) * 8 / shortest, wide(most_block_bytes) * 8 / bits));
+    return int64_t(std::max<wide>(1, spectra));
 }
 
 int64_t channel_reader::read_part(const channels_of_bundle& j,
