@@ -17,9 +17,9 @@ from ..files.growing_file import check_path
 from ..parameters.rules import as_number
 from ..parameters.times import TIME_RULE, read_time, utc_text
 from ..plots.time_axis import Zone
-from ..tracking import tle_file
-from ..tracking.directions import Direction, age_warnings, catalogue, parse_direction
+from ..tracking.directions import age_warnings, catalogue, parse_direction
 from ..tracking.passes import galactic_plane, passes
+from ..tracking.satellite_files import satellites_of
 from .running import CommandError, run_command
 from .sky_options import direction
 from .tables import table
@@ -32,7 +32,6 @@ ENDINGS = (".png", ".pdf", ".svg")
 BRIGHT = ("sun", "moon", "Cas A", "Cyg A", "Tau A", "Vir A", "Sgr A*")
 #: pulsars that small arrays have been seen with, the strongest first
 PULSARS = ("B0329+54", "B0833-45", "B0950+08", "B1133+16", "B1929+10")
-MOST_SATELLITES = 50  # satellites of a file; a table of more is no help
 
 
 @dataclass(frozen=True)
@@ -136,25 +135,6 @@ def parser():
     return result
 
 
-def satellites_of(texts):
-    """The directions of satellites in files, each FILE or FILE,NAME."""
-    found = []
-    for text in texts:
-        path, comma, _ = text.partition(",")
-        entries = [] if comma else tle_file.read(path)
-        if len(entries) > MOST_SATELLITES:
-            raise CommandError(
-                f"--satellites {text}: has {len(entries)} satellites, of which {MOST_SATELLITES} "
-                f"at most are shown: --satellites {path},NAME takes one"
-            )
-        found += (
-            [Direction(entry.name, tle=entry.lines) for entry in entries]
-            if entries
-            else [parse_direction(f"tle={text}", "--satellites")]
-        )
-    return found
-
-
 def clock(moment, start):
     """The time of a Moment: hours and minutes, and the day where it is another one."""
     if moment is None:
@@ -235,7 +215,9 @@ def show(options):
         *map(parse_direction, BRIGHT),
         *(known[name] for name in PULSARS),
     ]
-    satellites = satellites_of(options.satellites)
+    satellites, damaged = satellites_of(options.satellites, "--satellites")
+    for text in damaged:
+        warn(PROGRAM, text)
     plane = None if options.source else galactic_plane(array, start, seconds)
     for text in age_warnings([*looks, *satellites], start + seconds / 2):
         warn(PROGRAM, text)

@@ -21,8 +21,11 @@ from gnuradio.aperture.displays.sky_view import SkyView
 from gnuradio.aperture.imaging.names import names_near
 from gnuradio.aperture.imaging.visibilities import ImagingError
 from gnuradio.aperture.streams.integration_tags import IntegrationTags
+from gnuradio.aperture.testing.folders import InFolder
 from gnuradio.aperture.testing.qa_tools import run_chain
+from gnuradio.aperture.testing.satellites import EPOCH, ORBITS
 from gnuradio.aperture.tracking.directions import azimuth_elevation, icrs, parse_direction
+from gnuradio.aperture.tracking.satellite_files import satellites_of
 
 START = 1718949600  # 2024-06-21T06:00:00Z: Sun, Cas A and Cyg A are up at y16
 CHANNELS = 32
@@ -59,7 +62,7 @@ def separation(azimuth, elevation, other):
     return np.degrees(2 * np.arcsin(np.linalg.norm(one - two) / 2))
 
 
-class qa_sky_display(gr_unittest.TestCase):
+class qa_sky_display(InFolder, gr_unittest.TestCase):
     def test_whole_sky(self):
         """The brightest place is the Sun, within a tenth of the beam, and is said to be."""
         array = aperture.load_array("y16")
@@ -93,6 +96,40 @@ class qa_sky_display(gr_unittest.TestCase):
         self.assertLess(off, beam / 10)
         # power 0.7 beside receiver noise of power 1
         self.assertAlmostEqual(picture.peak.value, 0.7 / 1.7, delta=0.03)
+
+    def test_satellites(self):
+        """Satellites that are up are named where they are, and move; damaged elements are left
+        out with file and line."""
+        array, path = aperture.load_array("y16"), self.path("some.txt")
+        names = list(ORBITS)
+        lines = "".join(f"{name}\n{ORBITS[name]}\n" for name in names)
+        with open(path, "w") as file:
+            file.write(lines + "broken\n" + ORBITS["station"].replace(" 51.6", " 52.6"))
+        found, damaged = satellites_of([path])
+        self.assertEqual([entry.name for entry in found], names)
+        (problem,) = damaged
+        self.assertTrue(problem.startswith(f"{path}:{3 * len(names) + 2}: broken is left out: "))
+        display = aperture.sky_display(array, CHANNELS, satellites=path)
+        places = []
+        for start in (EPOCH, EPOCH + 600):
+            chain(display, array, 200000, start=start)
+            self.assertIsNone(display.error())
+            picture = display.picture()
+            seen = {name: (l, m) for name, l, m in picture.sources if name in names}
+            for entry in found:
+                az, el = azimuth_elevation(entry, picture.time, array)
+                self.assertEqual(entry.name in seen, el > 0)
+                if el > 0:
+                    np.testing.assert_allclose(
+                        seen[entry.name], geometry.direction(az, el)[:2], atol=1e-6
+                    )
+            places.append(seen)
+        both = set(places[0]) & set(places[1])
+        self.assertTrue(any(places[0][name] != places[1][name] for name in both))
+        with self.assertRaisesRegex(ValueError, "broken is left out: .*; no other satellite"):
+            with open(path, "w") as file:
+                file.write("broken\n" + ORBITS["station"].replace(" 51.6", " 52.6"))
+            aperture.sky_display(array, CHANNELS, satellites=path)
 
     def test_field(self):
         """A field around a source, from an edge whose phases are those of a tracked direction."""

@@ -15,7 +15,9 @@ from .imaging.visibilities import ImagingError
 from .parameters.description import Anything, Integer, Number, Text
 from .parameters.rules import as_number, inputs_of, item_bytes
 from .streams.integration_tags import IntegrationTags
-from .streams.python_block import python_block, text_of, vector_of
+from .streams.python_block import printable, python_block, text_of, vector_of
+from .tracking.directions import age_warnings
+from .tracking.satellite_files import satellites_of
 
 #: images a second that a window can show
 MOST_RATE = 5.0
@@ -29,11 +31,12 @@ class sky_display(python_block):
     rx_time, rx_freq, bandwidth, spectra and counted.
 
     The image is of the whole sky above the horizon, seen from the ground, looking up: north is at
-    the top, east on the left; or of a field around a direction. Named sources, the Sun and the Moon
-    are marked where they are at the time of the data, whether or not they are seen, and what is
-    brightest is said in words. Visibilities are divided by the root of the powers of both inputs,
-    so that the unit is a correlation coefficient; autocorrelations are left out; what is missing
-    has no weight. Sums are exact (see `imaging.direct_image`).
+    the top, east on the left; or of a field around a direction. Named sources, the Sun and the
+    Moon are marked where they are at the time of the data, whether or not they are seen, and so
+    are `satellites` while they are above the horizon. What is brightest is said in words.
+    Visibilities are divided by the root of the powers of both inputs, so that the unit is a
+    correlation coefficient; autocorrelations are left out; what is missing has no weight. Sums
+    are exact (see `imaging.direct_image`).
 
     All integrations count, whatever the rate of the images, which are made in a thread of their
     own: the flowgraph does not wait for them. `qwidget()` makes the window, which needs a
@@ -86,6 +89,10 @@ class sky_display(python_block):
             "None: nothing."
         ) = "",
         title: Text('Title of the window; "": that of the array.') = "",
+        satellites: Text(
+            "Files of satellites' elements (TLE) that are marked, too: FILE, or FILE,NAME for one, "
+            "with ; between several."
+        ) = "",
     ):
         array = load_array(array)
         inputs = inputs_of(array, inputs)
@@ -94,8 +101,11 @@ class sky_display(python_block):
         # not at the top: SciPy takes as long to load as all else of gnuradio.aperture
         from .displays.sky_view import SkyView
 
+        texts = [text.strip() for text in satellites.split(";")] if satellites else []
+        shown, self._remarks = satellites_of(texts)
+        self._satellites = shown
         self._view = SkyView(
-            array, int(channels), centre, width, pixels, weight, averaging, tracked
+            array, int(channels), centre, width, pixels, weight, averaging, tracked, shown
         )
         self._shape = int(channels), products
         self._rate = float(rate)
@@ -161,6 +171,12 @@ class sky_display(python_block):
         self._begin = self._end = 0.0
         self._frequencies = None
 
+    def _say_remarks(self, time):
+        """Says once which satellites are damaged or old, at a time of the data."""
+        for remark in [*self._remarks, *age_warnings(self._satellites, time)]:
+            self.logger.warn(printable(remark))
+        self._remarks, self._satellites = [], []
+
     def _start(self):
         self._tags = IntegrationTags(*self._shape)
         self._view.forget()
@@ -187,6 +203,8 @@ class sky_display(python_block):
 
     def _take(self, values, integration):
         """Adds an integration to what waits for an image."""
+        if self._satellites:
+            self._say_remarks(integration.begin)
         counted = integration.counted.astype(np.float32)
         with self._condition:
             if self._frequencies is not integration.frequencies:

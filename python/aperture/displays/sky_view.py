@@ -99,6 +99,8 @@ class SkyView:
         Seconds of visibilities in an image.
     tracked : Direction or str
         The direction that the F-engine's delays track; None: nothing.
+    satellites : list of Direction
+        They are marked as the named sources are, where they are at the time of an image.
 
     Raises ValueError that names the parameter.
     """
@@ -113,12 +115,14 @@ class SkyView:
         weight="briggs",
         averaging=2.0,
         tracked=None,
+        satellites=(),
     ):
         self._array = array
         try:
             self._matrices = VisibilityMatrices(array, channels)
         except ImagingError as error:
             raise ValueError(f"array: {error}") from None
+        self._satellites = list(satellites)
         self._lock = threading.RLock()
         self._kept = deque()  # (time, seconds, BinnedVisibilities)
         self._key = None  # the properties in which integrations have to agree
@@ -317,7 +321,7 @@ class SkyView:
         )
         wide = whole or field.width > WIDE
         nearest = nearest_name(towards(peak.l, peak.m, to_uvw), time, array, bright=wide)
-        sources = names_near(field, time, array, to_uvw, wide)
+        sources = names_near(field, time, array, to_uvw, wide, self._satellites)
         frequency = float(np.mean(frequencies))
         step = (frequencies[-1] - frequencies[0]) / max(len(frequencies) - 1, 1)
         reach = float(self._matrices.lengths().max())

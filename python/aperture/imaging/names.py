@@ -24,10 +24,10 @@ def named_sources(bright):
     ]
 
 
-def names_near(field, time, array, to_uvw, whole_sky):
+def names_near(field, time, array, to_uvw, whole_sky, more=()):
     """
-    Names of the catalogue's sources that are above the horizon and in a field, and their direction
-    cosines to the east and to the north.
+    Names of the catalogue's sources, and of more, that are above the horizon and in a field, and
+    their direction cosines to the east and to the north.
 
     Parameters
     ----------
@@ -39,9 +39,10 @@ def names_near(field, time, array, to_uvw, whole_sky):
     to_uvw : array [3][3]
         From east, north, up to (l, m, n) of the field.
     whole_sky : bool
-        Only bright sources are named then.
+        Only bright sources of the catalogue are named then.
+    more : list of Direction
     """
-    sources = named_sources(whole_sky)
+    sources = [*named_sources(whole_sky), *more]
     places = unit_vectors(sources, time, array)
     return [
         (source.name, float(l), float(m))

@@ -27,11 +27,12 @@ MOST_NAMES = 8  # names in an error
 @dataclass(frozen=True)
 class Elements:
     """Elements of a satellite in a file. name: its own, or "satellite NUMBER"; number: that of
-    the catalogue, a text; lines: the two lines."""
+    the catalogue, a text; lines: the two lines; line: number of the first of these in the file."""
 
     name: str
     number: str
     lines: str
+    line: int
 
 
 def _plain(name):
@@ -66,7 +67,7 @@ def read(path):
             )
         catalogue_number = line[2:7].strip()
         name = (name or f"satellite {catalogue_number}")[:64]
-        found.append(Elements(name, catalogue_number, f"{line}\n{second}"))
+        found.append(Elements(name, catalogue_number, f"{line}\n{second}", number))
         name = None
     if not found:
         raise ParameterError("tle", f"{path}: no elements of satellites are in this file")
