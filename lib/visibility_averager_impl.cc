@@ -8,6 +8,7 @@
 #include "common/number_text.h"
 #include "control/pulsar_phase.h"
 #include "stream/clocked_block.h"
+#include "stream/free_memory.h"
 #include "stream/message_text.h"
 #include "visibility_averager_impl.h"
 #include <gnuradio/aperture/tags.h>
@@ -148,10 +149,20 @@ visibility_averager::sptr visibility_averager::make(const parameters& p)
     visibilities_size(
         p.channels, visibility_average::all_products(p.inputs), sizeof(gr_complex));
     auto groups = groups_of(p);
-    for (const auto& g : groups)
-        kernel_parameters(p, g.products).check();
-    return gnuradio::make_block_sptr<visibility_averager_impl>(
-        p, std::move(groups), device::select(p.device));
+    double bytes = 0; // size of the sums: re, im, count
+    for (const auto& g : groups) {
+        const auto k = kernel_parameters(p, g.products);
+        k.check();
+        bytes += double(k.sums()) * double(k.cells()) * 20;
+    }
+    const auto d = device::select(p.device);
+    // a GPU says itself how much it has
+    if (d.type() != device::kind::cuda && bytes > double(free_host_memory()))
+        throw std::runtime_error("sums of " + std::to_string(sums_of(p)) +
+                                 " phase centres and gates take " + text_of(bytes) +
+                                 " bytes; there are " +
+                                 std::to_string(free_host_memory()) + " bytes of memory");
+    return gnuradio::make_block_sptr<visibility_averager_impl>(p, std::move(groups), d);
 }
 
 visibility_averager_impl::visibility_averager_impl(const parameters& p,

@@ -310,6 +310,27 @@ class qa_visibility_averager(gr_unittest.TestCase):
         self.assertEqual(tags_of(tags, "rx_freq")[1][0], 2)
         self.assertEqual([item for item, _ in tags_of(tags, "settings")], [5])
 
+    def test_longer_integrations(self):
+        """Other lengths of the X-engine's integrations begin averages of their own."""
+        stream = Stream(12, 2, 2)
+        stream.numbers = [0, 1, 2, 3, 4, 5, 6, 8, 10, 12, 14, 16]
+        tags = [(6, "rx_rate", RATE / 2), (6, "spectra", 2 * SPECTRA)]
+        found = self.run_with(stream, integration=4, tags=tags)
+        starts = [0, 4, 6, 14]
+        tags = self.compare(stream, 0, found, starts, 4, starts, [4, 6, 14, 18])
+        self.assertEqual(tags_of(tags, "rx_rate"), [(0, RATE / 4), (2, RATE / 8)])
+        self.assertEqual([item for item, _ in tags_of(tags, "partial")], [3])
+
+    def test_times_of_other_clocks(self):
+        """A time that is a guess, or of a clock that is followed, stays so."""
+        stream = Stream(9, 2, 2, rx_time_approximate=True, rx_time_clock=pmt.intern("followed"))
+        _, _, (tags,) = self.run_with(stream, integration=4)
+        self.assertEqual(tags_of(tags, "rx_time_clock"), [(0, "followed")])
+        self.assertEqual(
+            [item for item, _ in tags_of(tags, "rx_time_approximate")],
+            [item for item, _ in tags_of(tags, "rx_time")],
+        )
+
     def test_parts(self):
         """An integration in two parts, as where another direction is tracked."""
         stream = Stream(9, 2, 2)
@@ -526,6 +547,13 @@ class qa_visibility_averager(gr_unittest.TestCase):
             with self.subTest(parameters=parameters):
                 with self.assertRaisesRegex(ValueError, words):
                     aperture.visibility_averager(**parameters)
+
+    def test_memory(self):
+        """Sums that do not fit are refused with how much they take and how much there is."""
+        with self.assertRaisesRegex(RuntimeError, "sums of 1024 .* take .* bytes; there are"):
+            aperture.visibility_averager(
+                8192, 64, centers=1024, products=[(1, 0)] * 20000, device="cpu"
+            )
 
     def test_bad_streams(self):
         """One clear error where a tag is missing or contradicts another."""
