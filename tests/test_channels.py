@@ -114,13 +114,20 @@ class TestChannels(unittest.TestCase):
         blocks = self.made(4, 2, 3, 100, 1)
         path = self.path("over.raw")
         write_guppi(path, blocks, 8, NPOL=2, TBIN=1e-4 * 27 / 32)
-        text, found = self.correlate(
-            f"guppi:{path}", *"--upchannelise 27 --fine-taps 3 --format fc32".split()
-        )
         voltages = np.moveaxis(spectra_of(blocks).astype(complex), 1, 0)
-        fine = reference.upchannelise(voltages, 27, reference.prototype(32, 3), "32/27")
-        self.assertEqual(fine.shape[1], 10)
-        self.check(found, np.moveaxis(fine, 0, 1), 10, 1e-6)
+        # the shape of a filter of three channels hardly differs from that of many
+        coarse = reference.prototype(4, 12, "hamming")
+        for more, window, shape in (
+            ("--coarse-taps 12 --window hamming", "hamming", (coarse, 12)),
+            ("", "hann", (None, 1)),
+        ):
+            text, found = self.correlate(
+                f"guppi:{path}", *f"--upchannelise 27 --fine-taps 3 --format fc32 {more}".split()
+            )
+            h = reference.prototype(32, 3, window)
+            fine = reference.upchannelise(voltages, 27, h, "32/27", *shape)
+            self.assertEqual(fine.shape[1], 10)
+            self.check(found, np.moveaxis(fine, 0, 1), 10, 1e-6)
         np.testing.assert_allclose(found["channel_width"], 1e4 / 27)
         np.testing.assert_allclose(found["integration_time"], 10 * 27 * 1e-4, rtol=1e-6)
         self.assertIn("each channel split into 27, 3 taps", text)

@@ -45,8 +45,7 @@ def splitting_parameters(plan, sizes):
         taps=sizes.fine_taps,
         window=plan.engines.window,
         oversampling=str(Fraction(sizes.fine_points, sizes.fine)),
-        # the filters of others are not known
-        coarse_taps=0 if sizes.recorded else sizes.taps,
+        coarse_taps=(plan.engines.coarse_taps or 0) if sizes.recorded else sizes.taps,
         coarse_window=plan.engines.window,
     )
 

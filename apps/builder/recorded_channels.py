@@ -13,11 +13,21 @@ OF_FILTER_BANK = "engines.channels", "engines.taps", "engines.oversampling", "en
 
 
 def check_recorded(plan, signals):
-    """Refuses what only an F-engine could do, of an input that has channels already."""
+    """Refuses what only an F-engine could do, of an input that has channels already, and what only
+    such an input has."""
     if not signals.channels:
+        if plan.engines.coarse_taps is not None:
+            raise plan.error(
+                "engines.coarse_taps",
+                f"is for recorded channels: {plan.naming('engines.taps')} are those of the F-engine",
+                shown=True,
+            )
         return
     has = f"the {signals.channels} channels of the input are as recorded, without an F-engine"
+    splits = plan.engines.upchannelise is not None
     for field in OF_FILTER_BANK:
+        if splits and field == "engines.window":
+            continue  # the filter bank in each channel has it
         if field in plan.source.options or field in plan.source.keys:
             raise plan.error(
                 field, f"is not allowed: {has} (channel= of guppi: chooses one, to be cut up)"

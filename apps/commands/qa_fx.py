@@ -269,6 +269,7 @@ class qa_fx(InFolder, gr_unittest.TestCase):
             ("--oversampling 4/3 --upchannelise 7", "--upchannelise 7: .*4/3.*a multiple of 3"),
             ("--upchannelise 1", "--upchannelise: 1: expected .*2 to 4096"),
             ("--fine-taps 4", "--fine-taps 4: needs --upchannelise"),
+            ("--upchannelise 4 --coarse-taps 8", "--coarse-taps 8: is for recorded channels"),
             ("--upchannelise 4 --devices cpu,cpu", "--devices cpu,cpu: must not be given"),
             ("--channels 64 --upchannelise 4096", "window|one spectrum of 262144 channels"),
         ):

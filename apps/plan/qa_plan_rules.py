@@ -57,6 +57,7 @@ BY_OPTIONS = (
         "engines.upchannelise",
     ),
     (FX, "-o x.uvh5 --fine-taps 4", "--fine-taps 4: needs --upchannelise", "engines.fine_taps"),
+    (FX, "-o x.uvh5 --coarse-taps 8", "--coarse-taps 8: needs --upchann", "engines.coarse_taps"),
     (FX, "-o x.uvh5 --upchannelise 4", None, None),
     (
         FX,

@@ -164,6 +164,12 @@ class Engines:
     fine_taps: like(
         upchanneliser, "taps", meaning="taps of the filter bank in each channel that is split"
     ) = key(8, "--fine-taps", metavar="T")
+    coarse_taps: Integer(
+        "taps of the filter bank, with this window, that made recorded channels which are split "
+        "further: their shape is taken out",
+        1,
+        64,
+    ) = key(None, "--coarse-taps", metavar="T", otherwise="it is not known, and stays")
     format: Text(
         "of the voltages after the F-engine; for sc8 the gain of each input is measured from the "
         "first part of the input (of receivers while they run), for an rms of "
@@ -194,9 +200,11 @@ class Engines:
 
     def _check_splitting(self, plan):
         if self.upchannelise is None:
+            needed = f"needs {plan.naming('engines.upchannelise')}"
             if self.fine_taps != 8:
-                needed = plan.naming("engines.upchannelise")
-                raise plan.error("engines.fine_taps", f"needs {needed}", shown=True)
+                raise plan.error("engines.fine_taps", needed, shown=True)
+            if self.coarse_taps is not None:
+                raise plan.error("engines.coarse_taps", needed, shown=True)
             return
         one = "must not be given where channels are split further"
         if plan.network.role != "fx":
