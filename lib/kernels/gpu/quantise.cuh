@@ -23,8 +23,8 @@ __device__ __forceinline__ int8_t quantise(float v, bool& outside)
 }
 
 //! Store a sample as the type of the output; the flag is set where it does not fit.
-__device__ __forceinline__ void store(float2 y, float2& to, bool&) { to = y; }
-__device__ __forceinline__ void store(float2 y, char2& to, bool& outside)
+__device__ __forceinline__ void store_result(float2 y, float2& to, bool&) { to = y; }
+__device__ __forceinline__ void store_result(float2 y, char2& to, bool& outside)
 {
     to = make_char2(quantise(y.x, outside), quantise(y.y, outside));
 }

@@ -182,9 +182,10 @@ __global__ void __launch_bounds__(threads) decimate(From from,
         if (ports) {
             auto* to = static_cast<To*>(ports[input / x.inputs_per_port]);
             bool does_not_fit = false;
-            store(sums[r],
-                  to[(x.first + m) * x.inputs_per_port + input % x.inputs_per_port],
-                  does_not_fit);
+            store_result(
+                sums[r],
+                to[(x.first + m) * x.inputs_per_port + input % x.inputs_per_port],
+                does_not_fit);
             outside += does_not_fit;
         } else {
             results[input * x.count + m] = sums[r];

@@ -147,7 +147,7 @@ __global__ void __launch_bounds__(threads)
                 ? make_float2(y.x * gain.x - y.y * gain.y, y.x * gain.y + y.y * gain.x)
                 : make_float2(0, 0);
         auto* to = static_cast<voltage*>(ports[l.port]);
-        store(
+        store_result(
             scaled, to[(l.spectrum * x.inputs_per_port + l.input) * x.kept + k], outside);
     }
     const int found = __syncthreads_count(outside);
