@@ -10,6 +10,7 @@ import contextlib
 import json
 import os
 import re
+import runpy
 import signal
 import socket
 import subprocess
@@ -18,6 +19,7 @@ import threading
 import time
 import unittest
 import urllib.request
+from dataclasses import replace
 
 import h5py
 import numpy as np
@@ -545,6 +547,51 @@ class TestExamples(unittest.TestCase):
                 jsonschema.validate(yaml.safe_load(text), schema)
                 with working_in(EXAMPLES):
                     observe(self, "--check", path)
+
+    def test_examples_of_modes(self):
+        """Plans of today's modes, with the instruments' bands and fewer of their antennas."""
+        modes = {path.stem: path for path in (EXAMPLES / "modes").glob("*.yml")}
+        sys.path.insert(0, str(EXAMPLES))
+        self.addCleanup(sys.path.remove, str(EXAMPLES))
+        instruments = runpy.run_path(str(EXAMPLES / "correlate.py"))["INSTRUMENTS"]
+        # the first channel, and the width of one
+        bands = {
+            "mwa-256": (154.24e6 - 16 * 1.28e6 - 0.64e6, 1.28e6 / 54),
+            "meerkat-narrow": (1284e6 + 136.4e6 - 53.5e6, 107e6 / 32768),
+            "ovro-lwa": (55e6 - 12.25e6, 98e6 / 4096),
+        }
+        self.assertEqual(set(modes), set(bands))
+        for name, path in modes.items():
+            with self.subTest(path=path.name):
+                text = path.read_text(encoding="utf-8")
+                command = re.search(r"correlate\.py (\S+) --write-array (\S+)\n", text)
+                self.assertEqual(command[1], name)
+                folder = fresh_folder(f"observe-{name}")
+                few = replace(instruments[name], antennas=48 if "0-95" in text else 2)
+                save_array(few.array(), folder / command[2])
+                (folder / path.name).write_text(text)
+                with working_in(folder):
+                    observe(self, "--check", path.name)
+                if not ALL:
+                    continue
+                # for a moment, of short integrations
+                sections = yaml.safe_load(text)
+                sections["input"]["duration"] = 0.02
+                sections["engines"]["integration"] = 0.010106
+                for product in sections.get("products", {}).values():
+                    product["integration"] = 0.005
+                sections["outputs"] = {"file": sections["outputs"]["file"]}
+                (folder / path.name).write_text(yaml.safe_dump(sections))
+                with working_in(folder):
+                    observe(self, path.name)
+                files = list(folder.glob("*-2*.uvh5"))
+                self.assertEqual(len(files), 2 if "products" in sections else 1)
+                first, width = bands[name]
+                for each in files:
+                    with h5py.File(each) as file:
+                        frequencies = file["Header/freq_array"][()]
+                    np.testing.assert_allclose(np.diff(frequencies), width, rtol=1e-6)
+                    self.assertAlmostEqual(frequencies[0], first, delta=1e-3 * width)
 
     def test_examples_observe(self):
         """Each one on a simulation for a moment, with its own sections otherwise."""

@@ -5,8 +5,8 @@
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
 """
-Four correlators from the literature, each as one flowgraph: how much faster than real time is
-one GPU today? Simulated data of the instrument's inputs, band and channels is correlated once,
+Correlators from the literature, each as one flowgraph: how much faster than real time is one GPU
+today? Simulated data of the instrument's inputs, band and channels is correlated once,
 and checked: the source in it must be where it was put, as strong as it was put there. Then it is
 sent round and round, from the memory of the GPU (--source device) or from that of the host,
 through PCIe (--source host). On the CPU, integrations are short.
@@ -17,30 +17,38 @@ get them, and correlates these as they are. Not as in the papers: best-2 makes B
 here, too, from samples of 8 + 8 bits, and correlates 8 + 8 bits; mwa-32t rounds its channels to
 8 + 8 bits; the GPUs of BEST-2's paper form beams (beams.py).
 
+Three have the modes of today's instruments. mwa-256 gets 24 coarse channels of 256 tiles, which
+receivers have oversampled by 32/27, and splits each of them further. meerkat-narrow takes 107 MHz
+of MeerKAT's band of 856 MHz in 32768 channels; an integration of all 64 dishes is larger than an
+item of GNU Radio can be, so it has 63. ovro-lwa correlates 352 dual-polarisation antennas slowly
+and, from the same frames, 48 of them fast, with as many channels as fit an item. Their plans are
+in the folder modes; --write-array writes the array that these need, with antennas on a spiral.
+
     tools/run python3 examples/instruments/correlate.py best-2
     tools/run python3 examples/instruments/correlate.py lofar --source host --seconds 5
+    tools/run python3 examples/instruments/correlate.py mwa-256 --write-array mwa-256-array.yml
 """
 
 import argparse
+import tempfile
 
 import numpy as np
 from gnuradio import aperture, blocks, gr
 from instrument import (
     BEST2,
     BEST2_SPECTRA,
-    PORTS,
     RMS,
     SOURCE,
-    SPECTRA,
-    TAPS,
     Instrument,
     find_device,
     four_bits,
+    frame_of_spectra,
     items_per_second,
     simulate,
 )
 
 from gnuradio.aperture.arguments.argument_types import device_name, positive_seconds, whole_number
+from gnuradio.aperture.arrays.array_description import save_array
 
 #: MiB of samples that a call on a GPU works on, about: there calls are dear
 CALL = 256
@@ -89,41 +97,122 @@ INSTRUMENTS = {
     ),
     "best-2": BEST2,
     "best-2-spectra": BEST2_SPECTRA,
+    # 24 coarse channels of 1.28 MHz, as receivers send them; fine channels of 23.7 kHz
+    "mwa-256": Instrument(
+        "MWAX, Morrison and others 2023",
+        256,
+        "xy",
+        2500.0,
+        32 * 1.28e6,
+        1,
+        154.24e6,
+        channels=24 * 54,
+        spectra_per_frame=64,
+        frames=185,
+        spectra="sc8",
+        oversampling="32/27",
+        taps=24,
+        fine=54,
+        bank=32,
+    ),
+    # channels of 3.265 kHz
+    "meerkat-narrow": Instrument(
+        "the narrow band of katgpucbf",
+        63,
+        "xy",
+        4000.0,
+        856e6,
+        1,
+        1284e6,
+        channels=32768,
+        spectra_per_frame=16,
+        frames=102,
+        zoom=8,
+        zoom_frequency=136.4e6,  # the line of neutral hydrogen
+        simulated=16,
+    ),
+    # channels of 23.9 kHz; all antennas each 10 s, some each 0.1 s
+    "ovro-lwa": Instrument(
+        "the two cadences of OVRO-LWA",
+        352,
+        "xy",
+        1200.0,
+        1024 * 98e6 / 4096,
+        1,
+        55e6,
+        channels=1024,
+        spectra_per_frame=128,
+        frames=1869,
+        spectra="sc4",
+        fast_antennas=48,
+        fast_frames=19,
+    ),
 }
 
 
 def connect(
     top, instrument, data, device, from_host, repeats, spectra_per_frame, integration, call=CALL
 ):
-    """Samples, or spectra, to visibilities; returns the sources and the last block."""
-    inputs_per_port = instrument.inputs // PORTS
-    common = dict(channels=instrument.channels, inputs=instrument.inputs, device=device)
+    """Samples, or spectra, to visibilities; returns the sources, and the blocks that end: the
+    X-engine, and with fast antennas that of these."""
+    ports = instrument.ports
+    inputs_per_port = instrument.inputs // ports
+    shared = dict(inputs=instrument.inputs, device=device)
+    several = dict(inputs_per_port=inputs_per_port, **shared)
     voltages = dict(
-        type="sc4" if instrument.channelised else "sc8",
+        type="sc4" if instrument.spectra == "sc4" else "sc8",
+        channels=instrument.channels,
         spectra_per_frame=spectra_per_frame,
-        **common,
     )
-    corner_turn = aperture.corner_turn(inputs_per_port=inputs_per_port, **voltages)
-    x_engine = aperture.xengine(integration=integration, **voltages)
-    sent = dict(item_size=2 * inputs_per_port, rate=instrument.sample_rate)
-    items = instrument.channels  # samples of a spectrum
-    f_engine = None
-    if instrument.channelised:
+    element = 1 if voltages["type"] == "sc4" else 2  # bytes
+    chain = []
+    if instrument.zoom > 1:
+        # noise in a part of the band keeps its steps
+        chain.append(
+            aperture.zoom(
+                frequency=instrument.zoom_frequency,
+                decimation=instrument.zoom,
+                input_type="sc8",
+                output_type="sc8",
+                gain=instrument.zoom**0.5,
+                **several,
+            )
+        )
+    if instrument.spectra:
         sent = dict(
-            item_size=inputs_per_port * instrument.channels,
-            rate=instrument.sample_rate / instrument.channels,
-            bandwidth=instrument.sample_rate,
-            samples_per_item=instrument.channels,
+            item_size=element * inputs_per_port * instrument.coarse,
+            rate=instrument.bank_rate / instrument.hop,
+            bandwidth=instrument.bank_rate / instrument.made * instrument.coarse,
+            samples_per_item=instrument.hop,
         )
-        items = 1
+        items = instrument.fine  # spectra of a spectrum that is correlated
     else:
-        f_engine = aperture.pfb_channelizer(
-            inputs_per_port=inputs_per_port,
-            input_type="sc8",
-            output_type="sc8",
-            taps=TAPS,
-            **common,
+        sent = dict(item_size=2 * inputs_per_port, rate=instrument.sample_rate)
+        items = instrument.channels * instrument.zoom  # samples
+        chain.append(
+            aperture.pfb_channelizer(
+                channels=instrument.made,
+                input_type="sc8",
+                output_type="sc8",
+                taps=instrument.taps,
+                oversampling=instrument.oversampling,
+                **several,
+            )
         )
+    if instrument.fine > 1:
+        chain.append(
+            aperture.upchanneliser(
+                channels=instrument.coarse,
+                fine=instrument.fine,
+                input_type=voltages["type"],
+                output_type=voltages["type"],
+                oversampling=instrument.oversampling,
+                coarse_taps=instrument.taps,
+                **several,
+            )
+        )
+    corner_turn = aperture.corner_turn(**voltages, **several)
+    x_engine = aperture.xengine(integration=integration, **voltages, **shared)
     sources = [
         aperture.replay(
             port,
@@ -135,73 +224,96 @@ def connect(
         for port in data
     ]
     for port, source in enumerate(sources):
-        chain = [(f_engine, port)] if f_engine else []
-        top.connect((source, 0), *chain, (corner_turn, port))
+        top.connect((source, 0), *((block, port) for block in [*chain, corner_turn]))
     top.connect(corner_turn, x_engine)
+    engines = [x_engine]
+    if instrument.fast_antennas:
+        few = instrument.fast_antennas * len(instrument.polarizations)
+        select = aperture.select_inputs(selected=list(range(few)), **voltages, **shared)
+        frames = min(integration, instrument.fast_frames)
+        engines.append(aperture.xengine(integration=frames, inputs=few, device=device, **voltages))
+        top.connect(corner_turn, select, engines[-1])
     if device != "cpu":  # a call may be half a ring
-        spectra = (call << 20) // (items * sent["item_size"] * PORTS)
+        spectra = max(1, (call << 20) // (items * sent["item_size"] * ports))
         for source in sources:
             source.set_min_output_buffer(2 * spectra * items)
-        if f_engine:
-            f_engine.set_min_output_buffer(2 * spectra)
+        for block in chain:
+            each = instrument.channels if block.name() == "zoom" else 1
+            block.set_min_output_buffer(2 * spectra * each)
         corner_turn.set_min_output_buffer(max(4, 2 * spectra // spectra_per_frame))
-    return sources, x_engine
+    return sources, engines
 
 
 def prepare(instrument, device):
-    """Returns what each port's source sends: samples or, with 4 + 4 bits,
+    """Returns what each port's source sends: samples or, from a filter bank elsewhere,
     [spectrum][input][channel]."""
     data = simulate(instrument)
-    if not instrument.channelised:
+    if not instrument.spectra:
         return data
-    block = four_bits(instrument, data, device)
-    return np.array(np.split(block.transpose(2, 1, 0), PORTS, axis=1))
+    if instrument.spectra == "sc4":
+        frame = four_bits(instrument, data, device)
+    else:  # a voltage in each element
+        frame = np.ascontiguousarray(frame_of_spectra(instrument, data, device))
+        frame = frame.view(np.uint16)[..., 0]
+    return np.array(np.split(frame.transpose(2, 1, 0), instrument.ports, axis=1))
 
 
 def correlation(instrument, data, device):
     """
     The mean correlation coefficient of two inputs of like polarisation, rotated to the source:
     flux / (1 + flux), if all is well, and less by what rounding adds to the power.
-    """
-    products = instrument.inputs * (instrument.inputs + 1) // 2
-    top = gr.top_block()
-    sink = blocks.vector_sink_c(instrument.channels * products)
-    _, x_engine = connect(top, instrument, data, device, False, 1, SPECTRA, 1)
-    top.connect(x_engine, sink)
-    top.run()
-    visibilities = np.reshape(sink.data(), (instrument.channels, products))
 
-    # only what the simulator fills: 99 % of the band
-    inner = np.arange(2, instrument.channels - 2)
+    RuntimeError: some antennas are fast, and theirs are not the same.
+    """
+    top = gr.top_block()
+    with tempfile.TemporaryDirectory() as folder:
+        _, engines = connect(top, instrument, data, device, False, 1, instrument.simulated, 1)
+        names = [f"{folder}/{number}" for number in range(len(engines))]
+        for engine, name in zip(engines, names):
+            top.connect(
+                engine, blocks.file_sink(engine.output_signature().sizeof_stream_item(0), name)
+            )
+        top.run()
+        # the blocks of a file of zeros at the end, which fill an integration, are not read
+        visibilities, *fast = [
+            np.fromfile(
+                name, np.complex64, engine.output_signature().sizeof_stream_item(0) // 8
+            ).reshape(instrument.channels, -1)
+            for engine, name in zip(engines, names)
+        ]
+    if fast and not np.array_equal(fast[0], visibilities[:, : fast[0].shape[1]]):
+        raise RuntimeError("the fast antennas have other products than the slow ones")
+
+    filled = instrument.filled()
     a, b = np.tril_indices(instrument.inputs)
-    power = np.sqrt(visibilities[:, a == b].real)[inner]
+    power = np.sqrt(visibilities[:, a == b].real)[filled]
     alike = (a != b) & (a % len(instrument.polarizations) == b % len(instrument.polarizations))
     a, b = a[alike], b[alike]
     tau = aperture.geometry.delays(
         instrument.array().input_positions(),
         aperture.geometry.direction(SOURCE.azimuth, SOURCE.elevation),
     )
-    frequency = instrument.center_frequency + instrument.sample_rate * (
-        inner / instrument.channels - 0.5
-    )
-    waves = np.exp(-2j * np.pi * frequency[:, np.newaxis] * tau)
-    model = waves[:, a] * waves[:, b].conj() * power[:, a] * power[:, b]
-    return complex((visibilities[inner][:, alike] / model).mean())
+    waves = np.exp(-2j * np.pi * instrument.channel_frequencies()[filled, np.newaxis] * tau)
+    # a delay of a part of a spectrum's length leaves less in a channel, whose band is nearly a box
+    left = np.sinc(instrument.width * (tau[a] - tau[b]))
+    model = waves[:, a] * waves[:, b].conj() * power[:, a] * power[:, b] * left
+    return complex((visibilities[filled][:, alike] / model).mean())
 
 
 def speed(instrument, data, device, from_host, seconds, call):
     """Samples of each input that are correlated in a second."""
     times, integration = instrument.spectra_per_frame, instrument.frames
     if device == "cpu":
-        times, integration = SPECTRA, 1
-    products = instrument.inputs * (instrument.inputs + 1) // 2
+        times, integration = instrument.simulated, 1
     top = gr.top_block()
-    sources, x_engine = connect(
+    sources, engines = connect(
         top, instrument, data, device, from_host, 0, times, integration, call
     )
-    end = aperture.discard(8 * instrument.channels * products, device)
-    top.connect(x_engine, end)
-    rate = items_per_second(top, sources, [end], [x_engine], seconds)
+    ends = []
+    for engine in engines:
+        ends.append(aperture.discard(engine.output_signature().sizeof_stream_item(0), device))
+        top.connect(engine, ends[-1])
+    rate = items_per_second(top, sources, ends[:1], [*engines, *ends[1:]], seconds)
     return rate * integration * times * instrument.channels
 
 
@@ -210,14 +322,15 @@ def run(name, device="auto", source="device", seconds=2.0, call=CALL):
     instrument = INSTRUMENTS[name]
     device = find_device(device)
     data = prepare(instrument, device)
-    rms = RMS if instrument.channelised else data.std()  # in steps, each an error of 1/12 squared
+    # in steps, each an error of 1/12 squared
+    rms = RMS if instrument.spectra == "sc4" else data.view(np.int8).std()
     found = correlation(instrument, data, device)
     rate = speed(instrument, data, device, source == "host", seconds, call)
     operations = 8 * rate * instrument.inputs * (instrument.inputs + 1) / 2
     print(
         f"{name} ({instrument.paper}): {instrument.inputs} inputs, "
         f"{instrument.band / 1e6:g} MHz, channels of "
-        f"{instrument.sample_rate / instrument.channels / 1e3:.4g} kHz, "
+        f"{instrument.width / 1e3:.4g} kHz, "
         f"integrations of {instrument.integration():.3g} s\n"
         f"  correlation coefficient of the source: {found.real:.4f} (put there: "
         f"{SOURCE.flux / (1 + SOURCE.flux):.4f}, of which rounding leaves "
@@ -255,8 +368,18 @@ if __name__ == "__main__":
         help="of samples that a call on the GPU works on (%(default)s); the rings "
         "take six times as much of its memory",
     )
+    parser.add_argument(
+        "--write-array",
+        metavar="FILE",
+        help="only write the instrument's array description, for its plan",
+    )
     arguments = parser.parse_args()
     try:
+        if arguments.write_array:
+            if arguments.instrument == "all":
+                raise ValueError("--write-array needs one instrument")
+            save_array(INSTRUMENTS[arguments.instrument].array(), arguments.write_array)
+            parser.exit()
         for name in INSTRUMENTS if arguments.instrument == "all" else [arguments.instrument]:
             run(name, arguments.device, arguments.source, arguments.seconds, arguments.call)
     except (ValueError, RuntimeError) as problem:

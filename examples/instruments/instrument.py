@@ -9,14 +9,17 @@ import pathlib
 import tempfile
 import time
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 from gnuradio import aperture, blocks, gr
 
 TAPS = 8
-PORTS = 16  # each with a thread of its own where the source is in host memory
+PORTS = 16  # at most, each with a thread of its own where the source is in host memory
 #: simulated spectra of each input
 SPECTRA = 128
+#: samples of a zoom's output that its filters take beyond those of the spectra, at most
+ZOOM_MARGIN = 64
 #: above everything, and as strong in an input as a quarter of the receiver's noise
 SOURCE = aperture.Source("source", azimuth=150.0, elevation=60.0, flux=0.25)
 #: steps of 4 bits, of the real and of the imaginary part of spectra
@@ -34,23 +37,88 @@ class Instrument:
     sample_rate: float  # Hz, of a stream
     streams: int  # parts of the band, which are treated one like the other
     center_frequency: float  # Hz
-    channels: int  # number in a stream
-    spectra_per_frame: int  # spectra in a frame: 25 to 50 MB
+    channels: int  # number in a stream, of those that are correlated
+    spectra_per_frame: int  # spectra in a frame: 25 to 130 MB
     frames: int  # in an integration of visibilities
     bits: int = 8  # bits of re and of im of a sample; carried as 8
-    channelised: bool = False  # elsewhere: what comes is spectra of 4 + 4 bits
+    spectra: str = ""  # sc8 or sc4: the first filter bank is elsewhere, and its spectra come
+    zoom: int = 1  # samples in for one out, of the part of the band that is channelised
+    zoom_frequency: float = 0.0  # Hz, of its middle above the middle of the band
+    oversampling: str = "1"
+    taps: int = TAPS
+    fine: int = 1  # channels that each channel of the first filter bank is split into
+    bank: int = 0  # channels of that filter bank, of which the middle ones come; 0: all come
+    fast_antennas: int = 0  # the first ones are correlated by a second X-engine, too
+    fast_frames: int = 0  # in an integration of that one
+    simulated: int = SPECTRA  # spectra of the channels that are correlated
 
     @property
     def inputs(self):
         return self.antennas * len(self.polarizations)
 
     @property
+    def ports(self):
+        """Each with the same number of inputs."""
+        return max(ports for ports in range(1, PORTS + 1) if self.inputs % ports == 0)
+
+    @property
+    def coarse(self):
+        """Channels of the first filter bank that come."""
+        return self.channels // self.fine
+
+    @property
+    def made(self):
+        """Channels that the first filter bank makes."""
+        return self.bank or self.coarse
+
+    @property
+    def hop(self):
+        """Samples of the first filter bank from one spectrum to the next."""
+        return int(self.made / Fraction(self.oversampling))
+
+    @property
+    def bank_rate(self):
+        """Samples a second that the first filter bank gets."""
+        return self.sample_rate / self.zoom
+
+    @property
+    def width(self):
+        """Hz from one channel to the next."""
+        return self.bank_rate / self.made / self.fine
+
+    @property
     def band(self):
-        return self.sample_rate * self.streams
+        """Hz that are correlated, of all streams."""
+        return self.width * self.channels * self.streams
+
+    @property
+    def coarse_spectra(self):
+        """Spectra of the first filter bank that make `simulated` ones."""
+        if self.fine == 1:
+            return self.simulated
+        return int((self.simulated + TAPS - 1) * self.fine * Fraction(self.oversampling))
+
+    def samples(self):
+        """Samples of an input that make them."""
+        samples = (self.coarse_spectra - 1) * self.hop + self.taps * self.made
+        return samples if self.zoom == 1 else (samples + ZOOM_MARGIN) * self.zoom
+
+    def channel_frequencies(self):
+        """Sky frequency of each channel, Hz."""
+        middle = self.channels // 2
+        if self.fine > 1:  # the middle of a coarse channel is that of its fine one fine // 2
+            middle = self.coarse // 2 * self.fine + self.fine // 2
+        offset = (np.arange(self.channels) - middle) * self.width
+        return self.center_frequency + self.zoom_frequency + offset
+
+    def filled(self):
+        """Numbers of the channels that the simulator and the zoom's passband fill."""
+        edge = self.channels // 10 if self.zoom > 1 else max(2, self.channels // 100)
+        return np.arange(edge, self.channels - edge)
 
     def integration(self):
         """Seconds."""
-        return self.channels * self.spectra_per_frame * self.frames / self.sample_rate
+        return self.spectra_per_frame * self.frames / self.width
 
     def array(self):
         number = np.arange(self.antennas)
@@ -86,7 +154,7 @@ BEST2 = Instrument(
     frames=76,
 )
 #: behind its F-engine, as the paper's GPUs have it
-BEST2_SPECTRA = replace(BEST2, channelised=True)
+BEST2_SPECTRA = replace(BEST2, spectra="sc4")
 
 
 def find_device(name):
@@ -97,20 +165,20 @@ def find_device(name):
 
 
 def simulate(instrument):
-    """int8 [port][sample][input of the port][re, im]: enough for SPECTRA spectra."""
-    samples = (SPECTRA + TAPS - 1) * instrument.channels
-    inputs_per_port = instrument.inputs // PORTS
+    """int8 [port][sample][input of the port][re, im]: enough for the simulated spectra."""
+    samples, ports = instrument.samples(), instrument.ports
+    inputs_per_port = instrument.inputs // ports
     top = gr.top_block()
     source = aperture.array_source(
         instrument.array(), type="sc8", samples=samples, inputs_per_port=inputs_per_port
     )
     with tempfile.TemporaryDirectory() as folder:
-        files = [str(pathlib.Path(folder) / str(port)) for port in range(PORTS)]
+        files = [str(pathlib.Path(folder) / str(port)) for port in range(ports)]
         for port, name in enumerate(files):
             top.connect((source, port), blocks.file_sink(2 * inputs_per_port, name))
         top.run()
         data = np.array([np.fromfile(name, np.int8) for name in files]).reshape(
-            PORTS, samples, inputs_per_port, 2
+            ports, samples, inputs_per_port, 2
         )
     if instrument.bits == 8:
         return data
@@ -118,28 +186,30 @@ def simulate(instrument):
     return np.rint(data / 2.0 ** (8 - instrument.bits)).clip(-limit, limit).astype(np.int8)
 
 
-def four_bits(instrument, data, device):
-    """uint8 [channel][input][time]: a frame of 4 + 4 bits, from simulated samples."""
-    inputs_per_port = instrument.inputs // PORTS
+def frame_of_spectra(instrument, data, device, gain=1.0):
+    """int8 [channel][input][time][re, im]: all spectra of the first filter bank, of the channels
+    that come, from simulated samples."""
+    ports, spectra = instrument.ports, instrument.coarse_spectra
     f_engine = aperture.f_engine(
-        channels=instrument.channels,
+        channels=instrument.made,
         inputs=instrument.inputs,
-        inputs_per_port=inputs_per_port,
+        inputs_per_port=instrument.inputs // ports,
         input_type="sc8",
         output_type="sc8",
-        taps=TAPS,
-        spectra_per_frame=SPECTRA,
-        gain=RMS / data.std(),
+        taps=instrument.taps,
+        oversampling=instrument.oversampling,
+        spectra_per_frame=spectra,
+        gain=gain,
         device=device,
     )
-    shape = (instrument.channels, instrument.inputs, SPECTRA, 2)
+    shape = (instrument.made, instrument.inputs, spectra, 2)
     sink = blocks.vector_sink_b(int(np.prod(shape)))
     top = gr.top_block()
     for port, samples in enumerate(data):
         top.connect(
             aperture.replay(
                 samples,
-                2 * inputs_per_port,
+                2 * instrument.inputs // ports,
                 rate=instrument.sample_rate,
                 center_frequency=instrument.center_frequency,
                 device=device,
@@ -148,7 +218,14 @@ def four_bits(instrument, data, device):
         )
     top.connect(f_engine, sink)
     top.run()
-    steps = np.array(sink.data(), np.uint8).view(np.int8).reshape(shape).clip(-7, 7)
+    first = (instrument.made - instrument.coarse) // 2
+    frame = np.array(sink.data(), np.uint8).view(np.int8).reshape(shape)
+    return frame[first : first + instrument.coarse]
+
+
+def four_bits(instrument, data, device):
+    """uint8 [channel][input][time]: a frame of 4 + 4 bits, from simulated samples."""
+    steps = frame_of_spectra(instrument, data, device, RMS / data.std()).clip(-7, 7)
     return (steps[..., 0] << 4 | steps[..., 1] & 15).astype(np.uint8)
 
 
