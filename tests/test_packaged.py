@@ -353,7 +353,11 @@ class TestPackaged(unittest.TestCase):
                 f"mark4:{samples.SAMPLE_MARK4_32TRACK},date=2015",
                 "channels 0+2 and 1+3 as different",
             ),
-            (f"mark4:{vdif},date=2014", "cannot be read as Mark 4"),
+            (
+                f"mark4:{vdif},date=2014",
+                f"{vdif}: cannot be read as Mark 4: no header of a frame is found: it is of "
+                "another kind",
+            ),
             (f"mark4:{mark},date=2014,rate=16e6", "rate= says the right one"),
             (f"mark5b:{five},date=2014", "nchan is missing"),
             (f"mark5b:{five},nchan=8", "date is missing: Mark 5B has the last three digits"),

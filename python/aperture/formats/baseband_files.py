@@ -151,6 +151,9 @@ def _opened(name, what, function):
             if isinstance(error, OSError) and error.errno:
                 raise
             text = reason(error)
+            if type(error).__name__ == "HeaderNotFoundError":
+                # its own words are of arguments of its functions
+                text = "no header of a frame is found: it is of another kind, or damaged"
             advice = "; rate= says it" if "sample rate could not" in text else ""
             raise ValueError(f"{name}: cannot be read as {what}: {text}{advice}") from None
     texts = dict.fromkeys(" ".join(str(entry.message).split()) for entry in caught)
