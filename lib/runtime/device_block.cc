@@ -108,7 +108,9 @@ void check_signature(const gr::block& block,
     const auto type = signature->stream_buffer_type(0);
     if (made_signatures::get().has(signature) && type == buffer_type_on(d))
         return;
-    const int ports = signature->max_streams(), bytes = signature->sizeof_stream_item(0);
+    const int ports = signature->max_streams();
+    // GNU Radio 3.11 knows no size of items where there are no ports
+    const int bytes = ports == 0 ? 0 : signature->sizeof_stream_item(0);
     throw std::invalid_argument(
         block.name() + ": the " + side +
         " signature was not made by signature_on() for " + d.name() +
