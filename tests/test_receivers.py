@@ -25,6 +25,7 @@ from gnuradio.aperture.testing.heimdall_server import HeimdallServer, frame
 from gnuradio.aperture.testing.observations import run as run_main
 from gnuradio.aperture.testing.receivers import Receiver, Receivers
 from gnuradio.aperture.testing.recordings import small_array
+from gnuradio.aperture.testing.rtl_tcp_server import BIAS_TEE, Desk
 from gnuradio.aperture.testing.tiers import long_test
 from places import BUILD, PATIENCE, SOURCE, fresh_folder, main, run
 
@@ -615,6 +616,34 @@ class TestCommands(unittest.TestCase):
         told = [(name, int.from_bytes(rest[:8], "little")) for name, rest in server.commands]
         self.assertIn((b"FREQ", 1_420_400_000), told)
         self.check_fringes()
+
+    def test_lines_of_rtl_tcp(self):
+        """Dongles of another computer, and a plan in which the bias tee of one feeds the noise
+        source: on while they are measured, and off again."""
+        desk = Desk(phase=0.7)
+        with desk.servers[0] as first, desk.servers[1] as second:
+            servers = f"{first.address};{second.address}"
+            self.line(
+                "a", 2, {"roof:1234;roof:1235": servers, "rate=2.4e6": "rate=250e3"}, "--duration=1"
+            )
+            self.assertEqual(second.told(BIAS_TEE), [0])
+        desk = Desk(phase=0.7)
+        with desk.servers[0] as first, desk.servers[1] as second:
+            settings = "rate=250e3,freq=100e6,gain=29.7,search=0.1,noise=biastee@2"
+            plan = self.folder / "plan.yml"
+            plan.write_text(
+                f'input: {{source: "rtl_tcp:{first.address};{second.address},{settings}", '
+                "duration: 2.0}\nengines: {channels: 64}\n"
+                f"outputs: {{file: {self.folder / 'x.uvh5'}}}\n"
+            )
+            found, output = run("aperture_fx", "--plan", str(plan))
+            self.assertEqual(found, 0, output)
+            self.assertEqual(second.told(BIAS_TEE), [0, 1, 0])
+            self.assertEqual(first.told(BIAS_TEE), [0])
+        # the phase by the noise source, of the second line of the table
+        phase = float(re.search(r"^  R2x .* samples +(\S+)°", output, re.M)[1])
+        self.assertAlmostEqual(phase, -np.degrees(0.7), delta=1.5)
+        self.assertNotIn(" 0 samples", output.rsplit("losses", 1)[1])
 
     def test_lines_of_dongles(self):
         """Dongles on one clock, and on one each."""

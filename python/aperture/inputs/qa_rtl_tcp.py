@@ -6,8 +6,6 @@
 #
 """`rtl_tcp:` against doubles of rtl_tcp, written from its protocol."""
 
-import time
-
 import numpy as np
 from gnuradio import blocks, gr, gr_unittest
 
@@ -15,58 +13,9 @@ from gnuradio.aperture.inputs.input_format import InputError
 from gnuradio.aperture.inputs.registry import open_input
 from gnuradio.aperture.testing import rtl_tcp_server as double
 from gnuradio.aperture.testing.qa_tools import comes_true
-from gnuradio.aperture.testing.rtl_tcp_server import RtlTcpServer
+from gnuradio.aperture.testing.rtl_tcp_server import Desk, RtlTcpServer
 
-RATE = 250_000
-#: samples in which a switch acts after its command
-SWITCH_DELAY = 3000
-
-
-class Desk:
-    """
-    Two dongles that hear one noise source, where the bias tee of the second feeds it, and the sky,
-    with a coherence of 0.01. Each has a start of its own, and the second one's phase is `phase`
-    and that times the tunings.
-    """
-
-    LENGTH = 399_989
-
-    def __init__(self, phase):
-        rng = np.random.default_rng(7)
-        noise = rng.normal(size=(6, self.LENGTH))
-        self._common, *own = noise[0::2] + 1j * noise[1::2]
-        self._own, self._phase = own, phase
-        self._switched = [(0, 0)]  # (sample of the second, level)
-        self._begin = None
-        self.servers = [
-            RtlTcpServer(lambda _, sent, n=number: self._samples(n, sent), pace=2 * RATE)
-            for number in range(2)
-        ]
-
-    def _samples(self, number, sent):
-        if self._begin is None:
-            self._begin = time.monotonic()
-        # both hear the source at one time, whenever they were connected
-        if sent == 0:
-            self.__dict__[f"start{number}"] = round(RATE * (time.monotonic() - self._begin))
-        first, count = sent // 2 + self.__dict__[f"start{number}"], 5000
-        server = self.servers[1]
-        level = server.switches.get(0, 0)
-        if self._switched[-1][1] != level:
-            self._switched.append((first + SWITCH_DELAY, level))
-        at = np.arange(first, first + count)
-        on = np.zeros(count, bool)
-        for begin, value in list(self._switched):
-            on[at >= begin] = value
-        tuned = len(set(self.servers[number].told(double.FREQUENCY)))
-        share = np.where(on, 0.9, 0.01)
-        values = np.sqrt(share) * self._common[at % self.LENGTH]
-        values += np.sqrt(1 - share) * self._own[number][(at + 17 * number) % self.LENGTH]
-        if number:
-            values = values * np.exp(1j * self._phase * tuned)
-        parts = np.empty(2 * count)
-        parts[0::2], parts[1::2] = values.real, values.imag
-        return np.clip(np.round(127.5 + 25 * parts), 0, 255).astype(np.uint8).tobytes()
+RATE = Desk.RATE
 
 
 class qa_rtl_tcp(gr_unittest.TestCase):

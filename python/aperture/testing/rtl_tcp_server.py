@@ -11,6 +11,8 @@ import struct
 import threading
 import time
 
+import numpy as np
+
 R820T, GAINS = 5, 29  # a type of tuners, and the number of its gains
 #: commands
 FREQUENCY, RATE, GAIN_MODE, GAIN, CORRECTION, AGC, BIAS_TEE, WRITE_PIN = 1, 2, 3, 4, 5, 8, 14, 82
@@ -118,3 +120,52 @@ class RtlTcpServer:
                 elif command == WRITE_PIN:
                     self.switches[value >> 16] = value & 0xFFFF
         self._set_up.add(number)
+
+
+class Desk:
+    """
+    Two dongles that hear one noise source, where the bias tee of the second feeds it, and the sky,
+    with a coherence of 0.01. Each has a start of its own, and the second one's phase is `phase`
+    and that times the tunings.
+    """
+
+    LENGTH = 399_989
+    RATE = 250_000
+    SWITCH_DELAY = 3000  # samples in which a switch acts after its command
+
+    def __init__(self, phase):
+        rng = np.random.default_rng(7)
+        noise = rng.normal(size=(6, self.LENGTH))
+        self._common, *own = noise[0::2] + 1j * noise[1::2]
+        self._own, self._phase = own, phase
+        self._switched = [(0, 0)]  # (sample of the second, level)
+        self._begin = None
+        self.servers = [
+            RtlTcpServer(lambda _, sent, n=number: self._samples(n, sent), pace=2 * self.RATE)
+            for number in range(2)
+        ]
+
+    def _samples(self, number, sent):
+        if self._begin is None:
+            self._begin = time.monotonic()
+        # both hear the source at one time, whenever they were connected
+        if sent == 0:
+            self.__dict__[f"start{number}"] = round(self.RATE * (time.monotonic() - self._begin))
+        first, count = sent // 2 + self.__dict__[f"start{number}"], 5000
+        server = self.servers[1]
+        level = server.switches.get(0, 0)
+        if self._switched[-1][1] != level:
+            self._switched.append((first + self.SWITCH_DELAY, level))
+        at = np.arange(first, first + count)
+        on = np.zeros(count, bool)
+        for begin, value in list(self._switched):
+            on[at >= begin] = value
+        tuned = len(set(self.servers[number].told(FREQUENCY)))
+        share = np.where(on, 0.9, 0.01)
+        values = np.sqrt(share) * self._common[at % self.LENGTH]
+        values += np.sqrt(1 - share) * self._own[number][(at + 17 * number) % self.LENGTH]
+        if number:
+            values = values * np.exp(1j * self._phase * tuned)
+        parts = np.empty(2 * count)
+        parts[0::2], parts[1::2] = values.real, values.imag
+        return np.clip(np.round(127.5 + 25 * parts), 0, 255).astype(np.uint8).tobytes()
