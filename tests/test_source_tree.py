@@ -455,7 +455,7 @@ class TestSourceTree(unittest.TestCase):
                     r"^ *[\w:<>, ]+? (\w+) *(?:=[^;]*|\{[^;]*\})?;", body, re.MULTILINE
                 )
                 described = re.findall(r"parameter(?:<[^(]*>)?\(\s*\"(\w+)\"", text)
-                described += re.findall(r"(device|latency|readers)_parameter<", text)
+                described += re.findall(r"(\w+)_parameter<", text)
                 seen += len(fields)
                 missing += [
                     f"{header.name}: {found[2]}.{name}" for name in fields if name not in described

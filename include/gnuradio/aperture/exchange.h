@@ -90,13 +90,8 @@ public:
                 "nccl (which has to be installed), or auto: copies where the GPUs "
                 "can access each other's memory, otherwise nccl")
                 .one_of("auto", "copies", "nccl"),
-            parameter("most_gap",
-                      &parameters::most_gap,
-                      "longest gap that is filled with missing frames, seconds")
-                .range(0, 1e6)
-                .in("s")
-                .called("Longest Gap (s)")
-                .under("Advanced"),
+            most_gap_parameter<parameters>(
+                "longest gap that is filled with missing frames, seconds"),
             latency_parameter<parameters>());
     }
 

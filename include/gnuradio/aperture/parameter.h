@@ -146,12 +146,44 @@ constexpr auto latency_parameter()
         .under("Advanced")
         .can_be_set();
 }
-//! The meaning of the parameter `follow_clock`.
-inline constexpr const char* meaning_of_follow_clock =
-    "whether rx_time of the inputs comes from another clock than their samples (GPS "
-    "beside a free crystal), or rx_rate is not quite what it is called: the time then "
-    "follows rx_time where it walks away from the samples; otherwise what comes then is "
-    "missing";
+//! Describes `most_gap`, of blocks whose ports are aligned by rx_time.
+template <class Parameters>
+constexpr auto most_gap_parameter(const char* meaning)
+{
+    return parameter<Parameters, double>("most_gap", &Parameters::most_gap, meaning)
+        .range(0, 1e6)
+        .in("s")
+        .called("Longest Gap (s)")
+        .under("Advanced");
+}
+
+//! Describes `relative_time`, likewise.
+template <class Parameters>
+constexpr auto relative_time_parameter()
+{
+    return parameter<Parameters, bool>(
+               "relative_time",
+               &Parameters::relative_time,
+               "whether rx_time counts from the start of each device, whatever its "
+               "value; below 1e8 s (March 1973) it does anyway")
+        .called("Times since Start")
+        .under("Advanced");
+}
+
+//! Describes `follow_clock`, likewise.
+template <class Parameters>
+constexpr auto follow_clock_parameter()
+{
+    return parameter<Parameters, bool>(
+               "follow_clock",
+               &Parameters::follow_clock,
+               "whether rx_time of the inputs comes from another clock than their "
+               "samples (GPS beside a free crystal), or rx_rate is not quite what it is "
+               "called: the time then follows rx_time where it walks away from the "
+               "samples; otherwise what comes then is missing")
+        .called("Follow Clock of Times")
+        .under("Advanced");
+}
 
 //! Returns the values that rules allow, in words: "1 to 16", "above 0 and at most 10", "a
 //! or b".

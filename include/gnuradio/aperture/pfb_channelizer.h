@@ -160,24 +160,11 @@ public:
                 .in("samples")
                 .called("Longest Delay (samples)")
                 .under("Advanced"),
-            parameter(
-                "most_gap",
-                &parameters::most_gap,
+            most_gap_parameter<parameters>(
                 "seconds; an rx_time that jumps further is not filled with missing "
-                "spectra, but ends what is unfinished and begins the alignment anew")
-                .range(0, 1e6)
-                .in("s")
-                .called("Longest Gap (s)")
-                .under("Advanced"),
-            parameter("relative_time",
-                      &parameters::relative_time,
-                      "rx_time counts from the device's start, whatever its value; below "
-                      "1e8 s (1973) it does anyway")
-                .called("Times since Start")
-                .under("Advanced"),
-            parameter("follow_clock", &parameters::follow_clock, meaning_of_follow_clock)
-                .called("Follow Clock of Times")
-                .under("Advanced"),
+                "spectra, but ends what is unfinished and begins the alignment anew"),
+            relative_time_parameter<parameters>(),
+            follow_clock_parameter<parameters>(),
             device_parameter<parameters>(),
             latency_parameter<parameters>());
     }

@@ -130,24 +130,11 @@ public:
                       "probability that inputs that have nothing in common are taken as "
                       "aligned by a measurement")
                 .above(0, 1),
-            parameter("most_gap",
-                      &parameters::most_gap,
-                      "an rx_time that jumps by more seconds is not filled with zeros, "
-                      "but begins the alignment anew")
-                .range(0, 1e6)
-                .in("s")
-                .called("Longest Gap (s)")
-                .under("Advanced"),
-            parameter(
-                "relative_time",
-                &parameters::relative_time,
-                "whether rx_time counts from the start of each device, whatever its "
-                "value; below 1e8 s (March 1973) it does anyway")
-                .called("Times since Start")
-                .under("Advanced"),
-            parameter("follow_clock", &parameters::follow_clock, meaning_of_follow_clock)
-                .called("Follow Clock of Times")
-                .under("Advanced"),
+            most_gap_parameter<parameters>(
+                "an rx_time that jumps by more seconds is not filled with zeros, "
+                "but begins the alignment anew"),
+            relative_time_parameter<parameters>(),
+            follow_clock_parameter<parameters>(),
             parameter("noise_source",
                       &parameters::noise_source,
                       "message (a noise source has a switch, which follows the messages "

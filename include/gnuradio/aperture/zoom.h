@@ -118,23 +118,11 @@ public:
                 "the band was mirrored: frequencies are of the sky, and the output is "
                 "not inverted any more")
                 .called("Band Inverted"),
-            parameter("most_gap",
-                      &parameters::most_gap,
-                      "seconds; an rx_time that jumps further is not filled with missing "
-                      "samples, but begins the alignment anew")
-                .range(0, 1e6)
-                .in("s")
-                .called("Longest Gap (s)")
-                .under("Advanced"),
-            parameter("relative_time",
-                      &parameters::relative_time,
-                      "rx_time counts from the device's start, whatever its value; below "
-                      "1e8 s (1973) it does anyway")
-                .called("Times since Start")
-                .under("Advanced"),
-            parameter("follow_clock", &parameters::follow_clock, meaning_of_follow_clock)
-                .called("Follow Clock of Times")
-                .under("Advanced"),
+            most_gap_parameter<parameters>(
+                "seconds; an rx_time that jumps further is not filled with missing "
+                "samples, but begins the alignment anew"),
+            relative_time_parameter<parameters>(),
+            follow_clock_parameter<parameters>(),
             device_parameter<parameters>(),
             latency_parameter<parameters>());
     }

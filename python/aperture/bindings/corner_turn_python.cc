@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(corner_turn.h) */
-/* BINDTOOL_HEADER_FILE_HASH(4f499c7c7d96b882e54b1711cfeed14f) */
+/* BINDTOOL_HEADER_FILE_HASH(833c371978831d69eb42359c0e4d01fd) */
 /***********************************************************************************/
 
 #include "block_binding.h"

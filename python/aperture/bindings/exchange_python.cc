@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(exchange.h) */
-/* BINDTOOL_HEADER_FILE_HASH(e04c111dac9cbfc0c9d11177724cbac6) */
+/* BINDTOOL_HEADER_FILE_HASH(2f5e14cab49d5e0c06b41db444f52fe8) */
 /***********************************************************************************/
 
 #include "block_binding.h"

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(pfb_channelizer.h) */
-/* BINDTOOL_HEADER_FILE_HASH(605383e316b9a5e3e659983d07dd20b3) */
+/* BINDTOOL_HEADER_FILE_HASH(1b4f781295af3e86b3c6f407b078e026) */
 /***********************************************************************************/
 
 #include "block_binding.h"

@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(stream_align.h) */
-/* BINDTOOL_HEADER_FILE_HASH(46f098d5869f7bdb28dec0ca8d081c44) */
+/* BINDTOOL_HEADER_FILE_HASH(d52f67115e48af73a2bdddf232f908e2) */
 /***********************************************************************************/
 
 #include "block_binding.h"

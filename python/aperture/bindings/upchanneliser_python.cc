@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(upchanneliser.h) */
-/* BINDTOOL_HEADER_FILE_HASH(69fe02bf523f94199e725f802c91a50f) */
+/* BINDTOOL_HEADER_FILE_HASH(c22f748842a1d343906ce77c1057f13f) */
 /***********************************************************************************/
 
 #include "block_binding.h"

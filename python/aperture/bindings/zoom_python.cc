@@ -9,7 +9,7 @@
 /* BINDTOOL_GEN_AUTOMATIC(0)                                                       */
 /* BINDTOOL_USE_PYGCCXML(0)                                                        */
 /* BINDTOOL_HEADER_FILE(zoom.h) */
-/* BINDTOOL_HEADER_FILE_HASH(31ffa54beacaf299459c3bd4889e4ec4) */
+/* BINDTOOL_HEADER_FILE_HASH(04a15131458eda64c738e09a317529fc) */
 /***********************************************************************************/
 
 #include "block_binding.h"

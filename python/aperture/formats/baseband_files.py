@@ -152,7 +152,7 @@ def _opened(name, what, function):
                 raise
             text = reason(error)
             if type(error).__name__ == "HeaderNotFoundError":
-                # baseband speaks of arguments of its functions there
+                # the words of baseband name arguments of its functions
                 text = "no header of a frame is found: it is of another kind, or damaged"
             advice = "; rate= says it" if "sample rate could not" in text else ""
             raise ValueError(f"{name}: cannot be read as {what}: {text}{advice}") from None
