@@ -291,7 +291,7 @@ class Flowgraph(PartGraph):
                 signals,
                 self.sizes,
                 self.front,
-                self.correlator.engines[0],
+                self.correlator,
                 written,
                 note,
             )

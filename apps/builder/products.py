@@ -113,7 +113,7 @@ def averaged_of(plan, signals, seconds, step, multiple):
             needs.append((min(seconds, product.integration), f"{field}.integration"))
             multiples.append((product.integration, f"{field}.integration"))
         if product.gate is not None:
-            period = 1 / float(read_par(os.path.expanduser(product.gate)).frequency)
+            period = 1 / float(_model_of(plan, name).frequency)
             width = min((end - begin) % 1 or 1 for begin, end in product.gates)
             needs.append((GATE_PART * width * period, f"{field}.gate"))
         if product.centers:
@@ -142,6 +142,14 @@ def averaged_of(plan, signals, seconds, step, multiple):
         f"{wanted:g} s and {plan.naming('engines.integration')} {seconds:g} s are no multiples of "
         f"one length near {least:.3g} s",
     )
+
+
+def _model_of(plan, name):
+    """The TimingModel of a product with a gate."""
+    try:
+        return read_par(os.path.expanduser(plan.products[name].gate))
+    except ParameterError as error:
+        raise plan.error(f"products.{name}.gate", str(error)) from None
 
 
 def _seconds_of(plan, signals, centers):
@@ -360,6 +368,18 @@ class AveragedProduct(Product):
         self.others = [self._averager, *self._trackers, *joins]
 
     def _lengths_of(self, product):
+        # channels that were recorded may have followed a source
+        tracked = product.centers or self._plan.tracking.direction or self._signals.channels
+        radius = product.radius
+        if radius is None and tracked:
+            radius = 180
+        if radius is not None and not tracked:
+            raise self._plan.error(
+                self._field("radius"),
+                f"needs {self._plan.naming('tracking.direction')}, or phase_centers of the product: "
+                "where nothing is tracked, all sources move alike",
+                shown=True,
+            )
         try:
             return average_lengths(
                 self._signals.description,
@@ -367,7 +387,7 @@ class AveragedProduct(Product):
                 _top(self._signals),
                 self.length,
                 product.loss,
-                product.radius,
+                radius,
                 MOST_LENGTH,
             )
         except ValueError as error:
@@ -381,7 +401,7 @@ class AveragedProduct(Product):
         start = self._signals.start_time
         return block_segments(
             phase_segments(
-                par=os.path.expanduser(self.product.gate),
+                par=_model_of(self._plan, self.name),
                 array=self._signals.description,
                 start_time=(start[0] - 60, start[1]),
                 hours=min(8800.0, max(1.0, math.ceil(span / 3600 + 0.1))),
@@ -447,12 +467,18 @@ class AveragedProduct(Product):
     engine = None
 
 
-def make_products(plan, signals, sizes, front, engine, program, note):
-    """The products of a plan; engine: the X-engine of all inputs."""
-    found = []
+def make_products(plan, signals, sizes, front, correlator, program, note):
+    """The products of a plan, beside the correlation of all inputs."""
+    found, paths = [], dict.fromkeys(
+        map(os.path.realpath, correlator.files()), plan.naming("outputs.file")
+    )
     for name, product in plan.products.items():
         kind = FastProduct if product.fast else AveragedProduct
         made = kind(plan, signals, sizes, front, program, note, name)
-        made.engine = engine
+        made.engine = correlator.engines[0]
         found.append(made)
+        for path in made.files():
+            whose = paths.setdefault(os.path.realpath(path), f"products.{name}")
+            if whose != f"products.{name}":
+                raise plan.error(f"products.{name}.file", f"is that of {whose}, too", shown=path)
     return found

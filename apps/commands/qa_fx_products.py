@@ -419,6 +419,8 @@ class qa_fx_products(InFolder, gr_unittest.TestCase):
     def test_refused(self):
         """One error, of the option, or of the line of the plan."""
         here = self.path("all.uvh5")
+        with open(self.path("no.par"), "w") as file:
+            file.write("PSR P\nRAJ 23:23:24\nDECJ 58:48:54\nPEPOCH 60310\nF0 0\n")
         for words, text in (
             (["--fast", "N1"], "--fast: integration: is missing"),
             (["--fast", "N1,integration=-1"], "integration: -1"),
@@ -427,6 +429,12 @@ class qa_fx_products(InFolder, gr_unittest.TestCase):
             (["--fast", f"N1,integration=0.01,file={here}"], "is that of -o, too"),
             (["--fast", "N1,integration=0.01,file=x.ms"], "--fast: file x.ms"),
             (["--fast", "N1,integration=0.01", "--resume"], "--fast: not with --resume"),
+            (["--fast", "N1,integration=0.01"] * 2, "argument --fast: is given twice"),
+            (
+                ["--baseline-averaging", "0.02,radius=1"],
+                "radius 1: needs --track, or phase_centers",
+            ),
+            (["--gate", f"{self.path('no.par')},bins=2"], "--gate: gate no.par: no.par:5: F0"),
             (
                 ["--integration", "0.01", "--fast", "N1,integration=0.0073"],
                 "cannot be had within 1 %",
@@ -442,6 +450,7 @@ class qa_fx_products(InFolder, gr_unittest.TestCase):
             (f"gate: {par}", "products.one.gate: needs phases (0.4-0.5) or bins"),
             ("phases: 0.1-0.2", "products.one.phases: needs gate"),
             (f"gate: {par}, phases: 0.1-0.1", "products.one.phases: 0.1-0.1: expected FROM-TO"),
+            (f"gate: {par}, phases: 1-0", "products.one.phases: 1-0: expected FROM-TO"),
             (f"gate: {par}, bins: 4, file: a.uvh5", "must have {bin} in it"),
             ("phase_centers: sun;moon, file: a.uvh5", "must have {phase_center} in it"),
             ("radius: 1", "products.one.radius: needs loss"),
@@ -458,6 +467,14 @@ class qa_fx_products(InFolder, gr_unittest.TestCase):
             self.assertNotEqual(code, 0)
             self.assertIn(f"{path}:2: ", errors)
             self.assertIn(text, errors)
+        # names that are the same once what stands in braces is known
+        first, second = (self.path(f"q-{end}.uvh5") for end in ("{bin}", 1))
+        with open(path, "w") as file:
+            file.write(f"products:\n  one: {{file: '{first}', gate: {par}, bins: 2}}\n")
+            file.write(f"  two: {{file: {second}, inputs: N1}}\n")
+        code, _, errors = run(*COMMON, "--plan", path, "-o", self.path("all.uvh5"))
+        self.assertEqual(code, 1)
+        self.assertIn(f"{path}:3: products.two.file: {second}: is that of products.one", errors)
         with open(path, "w") as file:
             file.write("products:\n  quick:\n    fast: true\n    inputs: N1\n")
         code, _, errors = run(*COMMON, "--plan", path, "-o", self.path("all.uvh5"))

@@ -106,7 +106,8 @@ class qa_vlbi(Observations, gr_unittest.TestCase):
             ("--vdif v.vdif --vdif-bandwidth 333333", "--vdif-bandwidth 333333"),
             ("--vdif v.vdif --station Eff", "--station.*two ASCII characters"),
             ("--vdif udp:nowhere:1", "--vdif.*in digits"),
-            ("--vdif-bandwidth 1e6 -o x.fil", "--vdif-bandwidth: is of --vdif, which is not given"),
+            ("--vdif-bandwidth 500 -o x.fil", "--vdif-bandwidth 500: is of --vdif, which is not"),
+            ("--vdif-bits 8 -o x.fil", "--vdif-bits 8: is of --vdif, which is not given"),
             ("--vdif v.vdif --vdif-bits 3", "--vdif-bits"),
             ("--vdif v.vdif --upchannelise 4", "--vdif: not with --upchannelise"),
         ):

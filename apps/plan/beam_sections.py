@@ -204,10 +204,12 @@ class Vdif:
         """Refuses what is no name of a file of VDIF and no address, and what belongs to it without
         it."""
         if self.to is None:
-            for name in ("bandwidth", "frequency", "data_bytes"):
-                if getattr(self, name) is not None:
+            for name in self.__dataclass_fields__:
+                if getattr(self, name) != getattr(type(self), name):
                     raise plan.error(
-                        f"vdif.{name}", f"is of {plan.naming('vdif.to')}, which is not given"
+                        f"vdif.{name}",
+                        f"is of {plan.naming('vdif.to')}, which is not given",
+                        shown=True,
                     )
             return
         if plan.beams.directions is None:

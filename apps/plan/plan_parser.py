@@ -45,6 +45,17 @@ class _HelpInput(argparse.Action):
         parser.exit()
 
 
+class _Product(argparse.Action):
+    """Keeps the product that an option makes, which is one."""
+
+    def __call__(self, parser, namespace, values, option_string=None):
+        if getattr(namespace, self.dest) is not None:
+            raise argparse.ArgumentError(
+                self, "is given twice: more products of a kind are for the products of a --plan"
+            )
+        setattr(namespace, self.dest, values)
+
+
 def product_reader(shorthand):
     """Returns the type, as argparse has it, of an option that makes a product."""
 
@@ -102,6 +113,7 @@ class PlanParser(CommandParser):
                 for option, shorthand in SHORTHANDS.items():
                     self._products[option] = group.add_argument(
                         option,
+                        action=_Product,
                         metavar=shorthand.metavar,
                         help=shorthand.help,
                         dest=f"products.{shorthand.name}",

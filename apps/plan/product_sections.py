@@ -26,7 +26,8 @@ INPUTS = (
 
 
 def phases_of(text):
-    """(begin, end) in cycles from 0 to 1 of "0.4-0.5"; the end may be before the begin."""
+    """(begin, end) in cycles of "0.4-0.5", 0 <= begin < 1 and 0 < end <= 1; the end may be before
+    the begin."""
     found = re.fullmatch(r"\s*([01]?\.?\d*)-([01]?\.?\d*)\s*", text)
     try:
         begin, end = map(float, found.groups())
@@ -34,7 +35,9 @@ def phases_of(text):
         begin = end = -1.0
     if not (0 <= begin <= 1 and 0 <= end <= 1 and begin != end):
         raise ValueError("expected FROM-TO, two phases that differ, from 0 to 1 cycle: 0.4-0.5")
-    return begin, end
+    if (begin, end) == (1, 0):
+        raise ValueError("expected FROM-TO, two phases that differ: 0 and 1 are the same")
+    return begin % 1, end or 1.0
 
 
 @dataclass(frozen=True)
@@ -79,8 +82,11 @@ class Product:
         open=True,
     ) = None
     radius: Number(
-        "with a loss: angle from the phase centre at which that is so", 0, 180, unit="degrees"
-    ) = key(None, otherwise="any source, as where nothing is tracked")
+        "with a loss: angle at which that is so, from what is tracked or the phase centre",
+        0,
+        180,
+        unit="degrees",
+    ) = key(None, otherwise="any source")
 
     @property
     def centers(self):
