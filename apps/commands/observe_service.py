@@ -17,6 +17,7 @@ from ..observatory.backoff import Backoff
 from ..observatory.disk_guard import DiskGuard
 from ..observatory.superseded import said_by
 from ..observatory.written import Written
+from ..plan.product_sections import file_of
 from .observe_chain import make_chain, versions
 from .observe_plan import Configuration
 from .running import error_text
@@ -30,10 +31,10 @@ LINE = 60.0  # s between two lines of the log
 LONGEST_STOP = 30.0  # s that a flowgraph is given to end
 WATCHDOG, INTEGRATIONS = 10.0, 5  # s without an integration, and so many integrations
 #: fields of plans that name files: those that end where a disk is nearly full, and small ones
-RECORDED = "outputs.file", "beams.file", "voltages.file", "beams.voltages", "vdif.to"
+RECORDED = "outputs.file", "beams.file", "voltages.file", "beams.voltages", "vdif.file"
 SMALL = "ring.file", "search.dump", "search.candidates", "fold.file"
 #: endings of files that have no room for a history: it stands beside them
-WITHOUT_HISTORY = (".fil", ".sf", ".raw", ".fits", ".ar", ".ecsv", ".csv")
+WITHOUT_HISTORY = (".fil", ".sf", ".raw", ".vdif", ".fits", ".ar", ".ecsv", ".csv")
 
 
 class Signals:
@@ -103,6 +104,7 @@ class Service:
             [plan.value(field) for field in fields if plan.value(field)]
             for fields in (RECORDED, SMALL)
         )
+        recorded += [file_of(plan, name) for name in plan.products]
         self._guard = DiskGuard(
             recorded, outputs.least_free_bytes, outputs.when_full, self._statvfs, small
         )

@@ -128,6 +128,37 @@ class qa_observe_service(InFolder, gr_unittest.TestCase):
                 found += list(file["Header/time_array"][::rows] * 86400)
         return np.array(found)
 
+    def test_all_outputs_make_room(self):
+        """The oldest files go, whatever output they are of; samples that are sent have none."""
+        (self.folder / "sub").mkdir()
+        outputs = [
+            "v-20000101T000001Z.uvh5",
+            "v-20000101T000000Z-quick.uvh5",
+            "sub/slow-20000101T000002Z.uvh5",
+            "x-20000101T000003Z-b1.vdif",
+            "x-20000101T000003Z-b1.vdif.yml",
+        ]
+        strange = self.folder / "v-20000101T000000Z-other.uvh5"
+        for to, left in (("x-{time}-{beam}.vdif", []), ("udp:127.0.0.1:4001", outputs[3:])):
+            for path in (strange, *(self.folder / name for name in outputs)):
+                path.write_bytes(b"")
+            sections = (
+                f"products:\n  quick: {{fast: true, integration: 0.01}}\n"
+                f'  slow: {{integration: 2, file: "{self.folder}/sub/slow-{{time}}.uvh5"}}\n'
+                'beams: {directions: "grid:az=180,el=60"}\n'
+                f'vdif: {{to: "{to if "udp" in to else self.folder / to}"}}\n'
+            )
+            configuration = self.configuration(sections, least_free_bytes=1, when_full="oldest")
+            service = Service(
+                configuration,
+                Instrument("test", configuration.sections, "0"),
+                Notifier({}),
+                statvfs=lambda _: SimpleNamespace(f_bavail=0, f_frsize=1),
+            )
+            service._guard.look()
+            self.assertEqual([name for name in outputs if (self.folder / name).exists()], left)
+            self.assertTrue(strange.exists())
+
     def test_an_input_that_ends(self):
         self.configuration(roll_seconds=1)
         code, out, err = self.run_service(Configuration(str(self.edited("duration: 5"))))
