@@ -318,13 +318,17 @@ void stream_align_impl::on_loss(int port, int64_t item)
 
 void stream_align_impl::on_tuned(int port, int64_t item)
 {
-    // No phase can be wrong now if none was measured.
-    const bool measured = std::any_of(
-        d_inputs.begin(), d_inputs.end(), [](const auto& in) { return in.measured; });
-    if (d_p.method == "time" && !switches_noise())
-        d_requested = d_requested || measured; // the buffers hold too little to wait
-    else if (measured || d_holding || d_noise.active() || switches_noise())
+    // By time alone nothing waits for a phase, and one that is being measured may have to
+    // be measured anew.
+    if (d_p.method == "time" || d_holding || d_noise.active() || switches_noise() ||
+        is_measured())
         d_holds.push_back({ port, item, false });
+}
+
+bool stream_align_impl::is_measured() const
+{
+    return std::any_of(
+        d_inputs.begin(), d_inputs.end(), [](const auto& in) { return in.measured; });
 }
 
 int64_t stream_align_impl::next_hold() const
@@ -354,9 +358,14 @@ void stream_align_impl::reach_hold()
             d_inputs[h->port].placed = false;
         h = d_holds.erase(h);
     }
+    // By time alone the buffers hold too little to wait, and no phase can be wrong now if
+    // none was measured, or was to be.
+    d_holding = d_p.method != "time";
+    if (!d_holding && !switches_noise() &&
+        (is_measured() || d_capture || d_job.running()))
+        d_requested = true;
     d_generation++; // samples that were kept before say nothing about later ones
     d_capture.reset();
-    d_holding = true;
     d_searched_further = false;
 }
 
@@ -377,6 +386,8 @@ bool stream_align_impl::released(const gr_vector_const_void_star& input_items)
             act(d_noise.begin(position(), false));
             continue;
         }
+        if (!d_holding)
+            continue;
         if (d_job.running()) {
             if (const auto answer = d_job.wait(short_wait))
                 take(*answer);

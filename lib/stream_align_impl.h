@@ -126,11 +126,14 @@ private:
     //! Watches the coherence of samples that were sent, while the source is on.
     void gauge(const timeline::run& run, const std::vector<const char*>& starts);
 
+    //! Returns whether the offset of any input was measured.
+    bool is_measured() const;
     //! Returns the tick of the next hold, or timeline::none.
     int64_t next_hold() const;
     //! Returns whether there is output to be made now; measures first where that is due.
     bool released(const gr_vector_const_void_star& input_items);
-    //! Begins to hold the output back: the inputs are to be measured first.
+    //! Begins to hold the output back: the inputs are to be measured first. By time alone
+    //! the output goes on, and what was measured is measured anew.
     void reach_hold();
     void search(offset_job::task&& task);
     bool gather(const gr_vector_const_void_star& input_items);

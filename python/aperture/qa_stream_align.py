@@ -617,6 +617,31 @@ class qa_stream_align(gr_unittest.TestCase):
         self.assertEqual(out.block.measurements(), 2)
         self.assertEqual(out.block.slips(), [0, 0])
 
+    def test_retune_while_measuring_by_time(self):
+        """By time alone the output does not wait: a measurement that was under way when the
+        receivers were tuned begins anew, and knows nothing of the samples before."""
+        receivers = Receivers(37, 200000, [0, 0], phases=[0.0, 1.0])
+        tuned = 10001
+        receivers.samples[1][tuned:] *= -1j
+        tags = start_tags(rx_time(EPOCH), 1e9)
+        tags += [(tuned, "rx_time", rx_time(EPOCH, tuned / RATE)), (tuned, "rx_freq", 1.1e9)]
+        block = aperture.stream_align(method="time", search_samples=SEARCH, watch=0)
+        gates = {500: threading.Event(), 100000: threading.Event()}
+        graph = Flowgraph(block, receivers.ports(), [8, 8], tags=[tags] * 2, gates=gates)
+        with graph.running():
+            graph.sinks[1].wait_for(500)
+            graph.post_and_wait("command", {"command": pmt.mp("measure")})
+            gates[500].set()
+            self.assertTrue(qa_tools.comes_true(lambda: block.measurements() == 1))
+            gates[100000].set()
+        (said,) = tags_of(graph.sinks[1].tags, "phase")
+        self.assertGreaterEqual(said[0], tuned + SEARCH)
+        self.check_phase(said[1][0], -1.0 + np.pi / 2)
+        self.assertEqual(block.measurements(), 1)
+        np.testing.assert_array_equal(
+            graph.sinks[1].data().view(np.complex64)[:, 0], receivers.samples[1]
+        )
+
     def test_slip(self):
         """Samples that vanish without a word are noticed, and what follows is put right."""
         for port in (0, 1):
