@@ -32,6 +32,8 @@ class Observation:
         self.block = aperture.spectrometer(**values)
         if scale is not None:
             self.block.take_scale(scale)
+        self.spectra = []
+        self.block.on_spectrum(self.spectra.append)
         source = {"sample_rate": RATE, "drift": 0.0, **(source or {})}
         top = gr.top_block()
         made = aperture.hydrogen_source(samples=round(seconds * source["sample_rate"]), **source)
@@ -98,7 +100,7 @@ class qa_spectrometer(gr_unittest.TestCase):
         self.assertAlmostEqual(float(np.sqrt(np.mean(ratio**2))), 1.0, delta=0.12)
 
     def test_load_switching(self):
-        """A gain that drifts by a fifth leaves the sky as it is."""
+        """A gain that drifts by a fifth leaves the sky and T_sys as they are."""
         found = Observation(
             5,
             self.scale,
@@ -109,6 +111,7 @@ class qa_spectrometer(gr_unittest.TestCase):
                 "switching": "load",
                 "period": 1.0,
                 "drift": 0.4,
+                "start_time": START + 40,  # a gain of 1.3
                 "direction": "l=120, b=0",
                 "center_frequency": 1422.0e6,
             },
@@ -116,6 +119,8 @@ class qa_spectrometer(gr_unittest.TestCase):
         self.assertGreaterEqual(len(found.kelvin), 2)
         self.assertEqual([values["fault"] for values in found.told("fault")], ["band"])
         self.assertAlmostEqual(float(np.median(found.kelvin[:, 8:-8])), 10.0, delta=2.0)
+        for spectrum in found.spectra:
+            self.assertAlmostEqual(float(spectrum.system[0]), 110.0, delta=3.0)
 
     def test_frequency_switching(self):
         """The line is at the signal's frequency, on a baseline of 0, without hot and cold."""

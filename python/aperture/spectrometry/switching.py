@@ -260,9 +260,10 @@ class SwitchedSpectra:
             return None
         self._sum = _Cycle()
         signal = sums.signal.mean()
-        seconds, shift = sums.signal.seconds, 0
+        seconds = sums.signal.seconds
         if self.scale is None:
             self.scale = kelvin.assumed(signal, self.t_receiver, self.t_cold)
+        system = self.scale.system(signal)
         if self.mode == "total":
             values = kelvin.total_power(signal, self.scale)
         else:
@@ -271,6 +272,8 @@ class SwitchedSpectra:
             if self.mode == "load":
                 self._check_load(ratio)
                 values = kelvin.load_switched(signal, reference, self.scale, self.t_load)
+                # the gain has drifted since hot and cold were measured
+                system = values + kelvin.middle(self.scale.receiver)
             else:
                 width = bandwidth / signal.shape[-1]
                 shift = round((self._tuned[1] - self._tuned[0]) / width)
@@ -278,7 +281,7 @@ class SwitchedSpectra:
         return Spectrum(
             values,
             signal,
-            kelvin.middle(self.scale.system(signal))[:, 0],
+            kelvin.middle(system)[:, 0],
             sums.begin,
             sums.end,
             seconds,
