@@ -51,6 +51,10 @@ OTHER_DEFAULTS = {
     # GRC says of what size the items are
     ("aperture_power_source", "beams"),
     ("aperture_power_source", "channels"),
+    # real samples are chosen with one click: GRC gives them a band that can be had
+    ("aperture_synthesizer", "input_rate"),
+    ("aperture_synthesizer", "sample_rate"),
+    ("aperture_synthesizer", "frequency"),
     # GRC says one, as there is nothing else that would let it start
     ("aperture_packet_source", "addresses"),
 }
@@ -166,9 +170,9 @@ REFUSED = cases(
         device=gpu
     synthesizer: channels=0 | channels=7 | beams=0 | total_channels=512 | first_channel=1 |
         taps=65 | oversampling=27/32 | oversampling=5/3 | synthesis_taps=9 | prototype=[1.0] * 5 |
-        window=kaiser; beta=-1 | output_type=f32 | device=gpu |
-        output_type=f32; input_rate=1e6; sample_rate=1e6; passband=1 | spectra_per_frame=524288 |
-        output_type=f32; input_rate=1e6; sample_rate=3e6 |
+        window=kaiser; beta=-1 | output_type=f32; input_rate=0 | device=gpu |
+        output_type=f32; passband=1 | spectra_per_frame=524288 |
+        output_type=f32; input_rate=1e6; sample_rate=3e6; frequency=0 |
         output_type=f32; input_rate=1e6; sample_rate=1e6; frequency=1e6
     pulse_search: beams=0 | channels=0 | bandwidth=0 | center_frequency=1e6 | sample_time=0 |
         dms=[] | dms=[-1] | decimations=[1, 1] | decimations=[3] | decimations=[8192] |
@@ -359,7 +363,7 @@ ALLOWED = cases(
     power_normalizer: type=s8; steps=5.5; beams=7 | segments=4; window=5 |
         bad_channels=range(100, 200); zero_dm=True | device=cpu |
         cell_threshold=0; channel_threshold=0; spectrum_threshold=0
-    synthesizer: type=sc8; beams=3; oversampling=32/27; taps=24 | window=kaiser; beta=6.5 |
+    synthesizer: output_type=f32 | type=sc8; beams=3; oversampling=32/27; taps=24 | window=kaiser; beta=6.5 |
         channels=33; total_channels=64; first_channel=5; oversampling=4/3 | device=cpu |
         real_input=True; output_type=f32; input_rate=64e6; sample_rate=32e6; frequency=-8e6 |
         output_type=f32; input_rate=64e6; sample_rate=32e6; frequency=1e9; frequency_is=sky
