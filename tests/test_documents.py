@@ -26,7 +26,7 @@ from gnuradio.aperture.arrays import array_description
 from gnuradio.aperture.arrays.description_keys import keys_of
 from gnuradio.aperture.beams import beams as beams_module
 from gnuradio.aperture.testing.tiers import long_test
-from places import PATIENCE, SOURCE, fresh_folder, main
+from places import PATIENCE, SOURCE, fresh_folder, main, working_in
 
 README = (SOURCE / "README.md").read_text()
 PAGES = [*SOURCE.glob("*.md"), *(SOURCE / "docs").rglob("*.md")]
@@ -268,6 +268,19 @@ class TestDocuments(unittest.TestCase):
                         ast.parse(re.sub(r"\.\.\.(?=\s*\))", "**others", code))
                     elif language in ("yaml", "yml"):
                         yaml.safe_load(code)
+
+    def test_snippets_run(self):
+        """Python on these pages runs as it stands, and without an error."""
+        for name in ("zoom", "synthesizer", "vlbi", "visibility-averages", "products"):
+            page = (SOURCE / f"docs/{name}.md").read_text()
+            snippets = re.findall(r"^```python\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL)
+            self.assertTrue(snippets, name)
+            with self.subTest(page=name), working_in(fresh_folder(f"snippets_{name}")):
+                for code in snippets:
+                    made = {}
+                    exec(compile(code, f"{name}.md", "exec"), made)
+                    errors = [value.error() for value in made.values() if hasattr(value, "error")]
+                    self.assertEqual([error for error in errors if error], [])
 
     def test_readmes_commands(self):
         for command in ("tools/demo", "tools/test", "tools/run", "tools/setup"):

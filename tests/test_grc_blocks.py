@@ -363,7 +363,8 @@ ALLOWED = cases(
     power_normalizer: type=s8; steps=5.5; beams=7 | segments=4; window=5 |
         bad_channels=range(100, 200); zero_dm=True | device=cpu |
         cell_threshold=0; channel_threshold=0; spectrum_threshold=0
-    synthesizer: output_type=f32 | type=sc8; beams=3; oversampling=32/27; taps=24 | window=kaiser; beta=6.5 |
+    synthesizer: output_type=f32 | type=sc8; beams=3; oversampling=32/27; taps=24 |
+        window=kaiser; beta=6.5 |
         channels=33; total_channels=64; first_channel=5; oversampling=4/3 | device=cpu |
         real_input=True; output_type=f32; input_rate=64e6; sample_rate=32e6; frequency=-8e6 |
         output_type=f32; input_rate=64e6; sample_rate=32e6; frequency=1e9; frequency_is=sky
