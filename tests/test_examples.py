@@ -346,9 +346,10 @@ class TestExamples(unittest.TestCase):
         from matplotlib.image import imread
 
         pixels = imread(picture)
-        # the first curve is pure blue; without data only the legends are (64 points)
+        # the first curve is pure blue; without data only the legends are (64 points). Two narrow
+        # lobes of directions have 286, as the car drives on
         count = (abs(pixels[..., :3] - np.array(blue)).sum(axis=-1) < 0.3).sum()
-        self.assertGreater(count, 400, f"no curves in {picture}")
+        self.assertGreater(count, 200, f"no curves in {picture}")
         return output
 
     def test_soapy(self):
