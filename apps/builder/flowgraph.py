@@ -25,6 +25,7 @@ from .. import devices
 from ..monitoring.array_values import array_section
 from ..monitoring.beam_values import beams_section
 from ..parameters.errors import ParameterError
+from ..parameters.rules import INT32
 from ..parameters.sample_types import SAMPLE_TYPES
 from ..plan.signal_sections import DEFAULT_INTEGRATION
 from ..tracking.directions import age_warnings, azimuth_elevation
@@ -123,6 +124,19 @@ def sizes_of(plan, signals, weights_hold=math.inf):
             raise
         # the start leaves too little, as the number of channels is what was asked for
         raise plan.error("input.start", f"leaves too little: {error}", shown=True) from None
+
+
+def check_frames(plan, signals, sizes):
+    """Refuses frames of a chosen length that are larger than an item can be."""
+    chosen = plan.engines.spectra_per_frame
+    size = signals.inputs * sizes.channels * SAMPLE_TYPES[plan.engines.format].size
+    if chosen is not None and chosen * size > INT32:
+        raise plan.error(
+            "engines.spectra_per_frame",
+            f"{signals.inputs} inputs and {sizes.channels} channels make {size} bytes a spectrum, "
+            f"and a frame has at most {INT32}: expected at most {INT32 // size}",
+            shown=True,
+        )
 
 
 def check_devices(plan, signals, sizes):
@@ -244,6 +258,7 @@ class Flowgraph(PartGraph):
         sky = Sky(plan, signals)
         self.sizes = sizes_of(plan, signals, sky.weights_hold)
         check_devices(plan, signals, self.sizes)
+        check_frames(plan, signals, self.sizes)
         self._calibrator = Calibrator(plan, signals, self.sizes.coarse.channels)
         #: gains are measured from these, also where a run goes on in the middle
         self._whole = signals, self.sizes
