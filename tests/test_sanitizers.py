@@ -32,6 +32,8 @@ KERNELS = (
     "qa_beam_kernels_cc",
     "qa_f_engine_kernels_cc",
     "qa_synthesis_kernels_cc",
+    "qa_zoom_kernels_cc",
+    "qa_averaging_kernels_cc",
 )
 PROGRAMS = BUILD / "tests" / "sanitizers"
 SUPPRESSIONS = SOURCE / "tests" / "sanitizers" / "thread.supp"
