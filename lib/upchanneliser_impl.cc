@@ -60,6 +60,11 @@ kernels::pfb::parameters kernel_parameters(const upchanneliser::parameters& p)
                 { "channels", p.channels },
                 { "fine", p.fine } },
               size_of(k.output));
+    // the kernel has a filter bank for each channel of each input
+    require(int64_t(p.inputs) * p.channels <= 1 << 28,
+            "channels",
+            std::to_string(p.channels) + " x " + std::to_string(p.inputs) + " inputs",
+            "at most 268435456 together");
     const int64_t streams = int64_t(p.inputs_per_port) * p.channels;
     require(streams <= 1 << 24,
             "channels",
@@ -199,6 +204,7 @@ bool upchanneliser_impl::start()
 void upchanneliser_impl::before_first_call()
 {
     std::vector<cfloat> gains;
+    gains.reserve(size_t(d_k.inputs()) * d_gains.size());
     for (int stream = 0; stream < d_k.inputs(); stream++)
         gains.insert(gains.end(), d_gains.begin(), d_gains.end());
     d_kernel->set_gains(gains.data(), work_stream());

@@ -51,6 +51,10 @@ kernels::zoom::parameters kernel_parameters(const zoom::parameters& p,
     for (float& h : k.stages.back().taps)
         h = float(h * gain);
     k.check();
+    // the whole window lies in the ring before the block
+    item_size("window of a port",
+              { { "taps", int64_t(k.span(1)) }, { "inputs", k.inputs_per_port } },
+              std::max<size_t>(1, bytes_of(k.input, 1, 1)));
     return k;
 }
 

@@ -448,6 +448,11 @@ class qa_zoom(gr_unittest.TestCase):
             (dict(inputs=3, inputs_per_port=2), "inputs_per_port"),
             (dict(frequency=float("nan")), "frequency"),
             (dict(gain=1e39), "gain"),
+            # the window of a port takes more than a buffer can have
+            (
+                dict(decimation=4096, inputs=8192, inputs_per_port=8192),
+                "window of a port: .* taps x 8192 inputs x 8 bytes",
+            ),
         ]:
             with self.subTest(words), self.assertRaisesRegex(ValueError, words):
                 aperture.zoom(**parameters)

@@ -106,10 +106,11 @@ struct stage_samples {
 };
 
 /*!
- * Filters and decimates, y[m] = sum_j h[j] x[mD + j]. Grid: tiles of results, inputs. A
- * block reads its samples phase by phase (j modulo D), some phases at a time: in each,
- * the taps of neighbouring results are neighbouring samples, so that a thread with four
- * of them reads little more than one sample for four products.
+ * Filters and decimates, y[m] = sum_j h[j] x[mD + j]. Grid: inputs, tiles of results, of
+ * which a batch has no more than a grid can count. A block reads its samples phase by
+ * phase (j modulo D), some phases at a time: in each, the taps of neighbouring results
+ * are neighbouring samples, so that a thread with four of them reads little more than one
+ * sample for four products.
  *
  * \param ports [port], memory for [time][input], or, of stages before the last one,
  * nullptr \param results [input][x.count] of such stages
@@ -124,8 +125,8 @@ __global__ void __launch_bounds__(threads) decimate(From from,
                                                     extents x)
 {
     extern __shared__ float2 rows[]; // [phase][padded row]
-    const int input = blockIdx.y;
-    const int64_t first = int64_t(blockIdx.x) * tile;
+    const int input = int(blockIdx.x);
+    const int64_t first = int64_t(blockIdx.y) * tile;
     const bool last_tile = first + tile >= x.count;
     const int pitch = pitch_of(x.rows);
     float2 sums[each] = {};
@@ -341,7 +342,7 @@ private:
         const int bytes_of_phase = pitch_of(x.rows) * int(sizeof(float2));
         x.phases = std::clamp(shared_bytes / bytes_of_phase, 1, x.decimation);
         const bool last = stage + 1 == d_p.stages.size();
-        const dim3 grid(unsigned(blocks_for(x.count, tile)), unsigned(d_p.inputs()));
+        const dim3 grid(unsigned(d_p.inputs()), blocks_for(x.count, tile));
         kernel_for<From>(d_p.output)<<<grid, threads, x.phases * bytes_of_phase, s>>>(
             from,
             d_taps[stage].data(),

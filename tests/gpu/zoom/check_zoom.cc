@@ -145,6 +145,8 @@ void check_zooms(bool quick)
     auto mirrored = make(t::sc8, t::fc32, 16, 2, 1);
     mirrored.conjugated = true;
     check_zoom(mirrored, { 2000 });
+    // more inputs than one side of a grid can count
+    check_zoom(make(t::sc8, t::fc32, 4, 1, 65536), { 3 });
     if (!quick) // more results than go through the stages together
         check_zoom(make(t::sc8, t::fc32, 64, 1, 64), { 40000 });
 }
