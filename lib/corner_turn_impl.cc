@@ -75,7 +75,7 @@ corner_turn_impl::corner_turn_impl(const parameters& p,
 frame_writer::spectra_facts corner_turn_impl::facts() const
 {
     return {
-        0, rate(), input_bandwidth(), input_samples_per_item(), 0, first_spectrum_of(0, 1)
+        0, rate(), input_bandwidth(), input_samples_per_item(), 0, first_spectrum_of(0)
     };
 }
 

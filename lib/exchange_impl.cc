@@ -285,7 +285,7 @@ void exchange_impl::tag_frame(uint64_t item, int64_t frame)
                               rate(),
                               width * channels.count,
                               input_samples_per_item(),
-                              first_spectrum_of(frame, d_spectra) });
+                              first_spectrum_of(frame) });
         else if (corrected)
             tag_time(port, item, time_of(frame));
         const int shift = channels.first + channels.count / 2 - d_p.channels / 2;

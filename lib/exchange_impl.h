@@ -34,6 +34,7 @@ private:
                   const gr_vector_const_void_star& input_items,
                   const gr_vector_void_star& output_items) override;
     void on_begin() override { d_begins = true; }
+    int64_t spectra_of_item() const override { return d_spectra; }
     void on_tag(int port, const gr::tag_t& tag) override;
     void on_moved(int64_t ticks) override;
     std::vector<pmt::pmt_t> settings_behind(int port, const pmt::pmt_t& setting) override;

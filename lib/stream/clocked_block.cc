@@ -106,7 +106,7 @@ bool clocked_block::start()
     d_corrected = 0;
     d_rate = d_bandwidth = 0;
     d_samples_per_item = 0;
-    d_numbered.reset();
+    d_alignments = 0;
     d_frequency.reset();
     d_changes.clear();
     d_settings.clear();
@@ -361,6 +361,10 @@ void clocked_block::resume()
         c.tick += moved;
     for (auto& s : d_settings)
         s.tick += moved;
+    for (auto& state : d_ports)
+        if (state.numbered)
+            state.numbered->tick += moved;
+    d_alignments++;
     on_moved(moved);
     if (d_taken_frequency) // rx_freq is tagged on the first item, as at the very start
         d_changes.insert(d_changes.begin(), { position(), *d_taken_frequency });
@@ -656,8 +660,8 @@ void clocked_block::read_tags_of_item(int port,
         } else if (t.key == key(tags::settings)) {
             read_settings(port, tick_of(port, item), t.value);
         } else if (t.key == key(tags::first_spectrum)) {
-            if (const auto spectrum = count_of(t.value); spectrum && port == 0)
-                d_numbered = { tick_of(port, item), int64_t(*spectrum) };
+            if (const auto spectrum = count_of(t.value))
+                number_spectra(port, tick_of(port, item), int64_t(*spectrum));
         } else if (t.key != key(tags::rx_time) && t.key != key(tags::rx_rate) &&
                    t.key != key(tags::rx_freq) && t.key != key(tags::bandwidth) &&
                    t.key != key(tags::approximate) && t.key != key(tags::clock) &&
@@ -958,12 +962,32 @@ void clocked_block::tag_description(int port, uint64_t item, const description& 
         tag(port, item, tags::first_spectrum, pmt::from_uint64(*d.first_spectrum));
 }
 
-std::optional<int64_t> clocked_block::first_spectrum_of(int64_t tick,
-                                                        int64_t spectra_of_item) const
+std::optional<int64_t> clocked_block::first_spectrum_of(int64_t tick) const
 {
-    if (!d_numbered)
+    const auto& numbered = d_ports[0].numbered;
+    if (!numbered)
         return std::nullopt;
-    return d_numbered->spectrum + (tick - d_numbered->tick) * spectra_of_item;
+    return numbered->spectrum + (tick - numbered->tick) * spectra_of_item();
+}
+
+void clocked_block::number_spectra(int port, int64_t tick, int64_t spectrum)
+{
+    d_ports[port].numbered = { tick, spectrum, d_alignments };
+    for (size_t other = 0; other < d_ports.size(); other++) {
+        const auto& theirs = d_ports[other].numbered;
+        if (!theirs || theirs->alignment != d_alignments)
+            continue;
+        const int64_t later =
+            theirs->spectrum + (tick - theirs->tick) * spectra_of_item() - spectrum;
+        if (later != 0)
+            fail("first_spectrum: the oversampled spectra of port " +
+                 std::to_string(port) + " count from one that is " +
+                 std::to_string(std::abs(later)) + (later > 0 ? " later" : " earlier") +
+                 " than that of port " + std::to_string(other) +
+                 ", and so do their phases: their filter banks have to begin with the "
+                 "same sample, as those of one block do, or of blocks behind "
+                 "stream_align");
+    }
 }
 
 void clocked_block::tag_frequency(int port,

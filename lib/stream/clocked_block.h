@@ -183,8 +183,11 @@ protected:
     //! Adds one `missing` tag.
     void tag_missing(int port, uint64_t item, int input, uint64_t first, uint64_t count);
 
-    //! Returns `first_spectrum` of a tick by the last tag that said it, if any did.
-    std::optional<int64_t> first_spectrum_of(int64_t tick, int64_t spectra_of_item) const;
+    //! Returns the spectra of an item, where these are frames.
+    virtual int64_t spectra_of_item() const { return 1; }
+    //! Returns `first_spectrum` of a tick by the last tag of port 0 that said it, if any
+    //! did.
+    std::optional<int64_t> first_spectrum_of(int64_t tick) const;
 
     //! Returns `bandwidth` of the input, and below `samples_per_item`; 0 without one.
     double input_bandwidth() const { return d_bandwidth; }
@@ -322,8 +325,15 @@ private:
         bool keeps_place = false; // see keeps_place()
         int64_t foreign =
             -1; // item whose rx_time tells nothing about the items before it
+        struct numbering {
+            int64_t tick, spectrum;
+            int alignment; // number of the alignment in which it was read
+        };
+        std::optional<numbering> numbered; // the last first_spectrum
     };
 
+    //! Takes a `first_spectrum`; fails where another port counts otherwise.
+    void number_spectra(int port, int64_t tick, int64_t spectrum);
     //! Returns the item at in[0] of process().
     int64_t first_item(int port)
     {
@@ -374,10 +384,7 @@ private:
     bool d_begun = false, d_ended = false;
     double d_rate = 0, d_bandwidth = 0;
     int64_t d_samples_per_item = 0;
-    struct numbered {
-        int64_t tick, spectrum;
-    };
-    std::optional<numbered> d_numbered; // the last first_spectrum, of port 0
+    int d_alignments = 0; // times that the ports were aligned anew
     bool d_approximate = false;
     //! The facts that were said of an output.
     struct output_state {

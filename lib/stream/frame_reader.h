@@ -52,12 +52,13 @@ protected:
     //! Returns `first_spectrum` of a frame, if any was said.
     std::optional<int64_t> first_spectrum(int64_t frame) const
     {
-        return first_spectrum_of(frame, d_times);
+        return first_spectrum_of(frame);
     }
     void on_tag(int port, const gr::tag_t& tag) override;
 
 private:
     void on_begin() override;
+    int64_t spectra_of_item() const override { return d_times; }
 
     const int64_t d_times; // spectra of a frame
     int64_t d_input_end = -1;

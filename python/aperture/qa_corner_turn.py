@@ -354,6 +354,35 @@ class qa_corner_turn(gr_unittest.TestCase):
         self.lossy([[], []], starts=(0.3, 4.8))
         self.lossy([[(5, 30)], [(100, 3)]], starts=(0, 13))
 
+    def test_oversampled_from_other_samples(self):
+        """Phases of oversampled spectra count from the first sample: ports that count from others
+        are not correlated; those that count alike are, wherever they begin."""
+
+        def run(starts, numbers):
+            spectra = qa_tools.random_samples(self.rng, "sc8", (2, 100, 6))
+            block = aperture.corner_turn(channels=6, inputs=2, spectra_per_frame=8, type="sc8")
+            block.set_log_level("off")
+            tags = [
+                [*spectrum_tags(6, start / RATE), (0, "first_spectrum", number)]
+                for start, number in zip(starts, numbers)
+            ]
+            _, (found,) = qa_tools.run(
+                block, ports_of(spectra, "sc8", 1), [2 * 6 * 2 * 8], tags=tags, chunks=20
+            )
+            return tags_of(found, "first_spectrum"), block.error()
+
+        self.assertEqual(run((0, 0), (7, 7)), ([(0, 7)], ""))
+        self.assertEqual(run((0, 13), (0, 13)), ([(0, 13)], ""))
+        self.assertEqual(run((13, 0), (20, 7)), ([(0, 20)], ""))
+        for starts, numbers, words in [
+            ((0, 13), (0, 0), "port 1 count from one that is 13 later than that of port 0"),
+            ((13, 0), (0, 0), "port 1 count from one that is 13 earlier than that of port 0"),
+            ((0, 0), (5, 7), "port 1 count from one that is 2 earlier"),
+        ]:
+            found, error = run(starts, numbers)
+            self.assertEqual(found, [])
+            self.assertIn(words, error)
+
     def test_missing_before_the_common_start(self):
         """Tags of spectra that are dropped, in part or as a whole; others are renumbered."""
         missing = np.zeros((2, 300), dtype=bool)

@@ -445,6 +445,34 @@ class qa_synthesizer(gr_unittest.TestCase):
             made.samples, np.concatenate([part.samples for part in parts]), rtol=0, atol=1e-5
         )
 
+    def test_numbers_go_on_behind_a_long_gap(self):
+        """Frames that were lost on their way, for longer than a gap is filled, still count in the
+        number of a spectrum, from which phases count."""
+        bank, frames = Bank(times=50, selected=(3, 20)), 48_000  # a multiple of the 32 of 32/27
+        signal = tones(self.rng.uniform(-4e5, 1.8e5, 5))
+        skipped = frames * bank.times * bank.hop
+        parts = [
+            bank.frames(bank.samples([signal], bank.samples_of(4), before))
+            for before in (0, skipped)
+        ]
+        time = bank.tags()[0][2]
+        later = rx_time(time[0], time[1] + skipped / bank.rate)
+        self.assertGreater(skipped / bank.rate, 60)
+        made = run(bank.block(), np.concatenate(parts), bank.tags(0) + [(4, "rx_time", later)])
+        (_, begin), (item, time) = tags_of(made.tags, "rx_time")
+        seconds = np.concatenate(
+            [
+                seconds_between(start, (EPOCH, 0.0)) + np.arange(count) / made.rate
+                for start, count in ((begin, item), (time, len(made.samples) - item))
+            ]
+        )
+        mixer = np.exp(-2j * np.pi * cycles_since_1970(bank.middle, seconds))
+        expected = signal(seconds) * mixer
+        for part in (slice(0, item), slice(item, None)):
+            error = made.samples[part, 0] - expected[part]
+            self.assertGreater(len(error), 1000)
+            self.assertLess(decibels(error, expected[part]), -60)
+
     def test_retuned(self):
         """Samples of two frequencies are missing; the band goes along, or stays on the sky."""
         bank = Bank(times=64, taps=16, frequency=400e6)
