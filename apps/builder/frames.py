@@ -21,6 +21,7 @@ TOLERANCE = 0.01
 #: have a size that is fast: kernels sum multiples of 32 spectra
 ALIKE = 0.001
 MOST_FRAMES = 20_000  # in an integration, where that can be
+MOST_PARTS = 16  # into which frames are divided so that several integrations have whole ones
 MOST_TRIES = 100  # lengths of an integration of powers that are tried
 
 
@@ -123,6 +124,18 @@ class Frames:
         than should be."""
         huge = (times > self.multiple) & (times * self.spectrum > MAX_FRAME)
         return huge & (self.fixed is None), np.where(times > self.largest, times, 0)
+
+    def shorter(self, times, _, part):
+        """Spectra in frames that fit what choose_frames() has found, the same and parts of them, the
+        longest first."""
+        if self.fixed is not None:
+            return [times]
+        return [
+            times // count
+            for count in range(1, MOST_PARTS + 1)
+            if times % (count * self.multiple) == 0
+            and (part is None or times // count % part == 0 or part % (times // count) == 0)
+        ] or [times]
 
     def candidates(self, longest, unit):
         """Spectra in a frame, multiples of `unit`, from an eighth of the best size to eight times

@@ -148,8 +148,9 @@ def _model_of(plan, name):
     """The TimingModel of a product with a gate."""
     try:
         return read_par(os.path.expanduser(plan.products[name].gate))
-    except ParameterError as error:
-        raise plan.error(f"products.{name}.gate", str(error)) from None
+    except (ParameterError, OSError) as error:
+        text = getattr(error, "strerror", None) or str(error)
+        raise plan.error(f"products.{name}.gate", text, shown=isinstance(error, OSError)) from None
 
 
 def _seconds_of(plan, signals, centers):

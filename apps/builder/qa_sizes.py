@@ -137,6 +137,20 @@ class qa_sizes(gr_unittest.TestCase):
         # nobody sees it: where nothing is written, or by F-engines of a host
         self.assertEqual(plan_for(integration=1e-9, firm=False).visibilities, 1)
 
+    def test_frames_fit_integrations_that_are_no_multiples_of_each_other(self):
+        # 62500 spectra a second: 0.25 s are 12.5 of 0.02 s, and both have whole frames of 0.01 s
+        four = dict(sample_rate=4e6, channels=64, inputs=8, samples=10**7)
+        for lengths in ([0.02], [0.02, 0.05], [0.02, 0.125], [0.05, 0.02, 0.15]):
+            shorter = [(f"products.p{n}.integration", each) for n, each in enumerate(lengths)]
+            found = plan_for(**four, integration=0.25, shorter=shorter)
+            self.assertAlmostEqual(found.integration, 0.25, delta=0.25 * TOLERANCE)
+            for name, each in shorter:
+                length = found.frames_of(name, each) * found.frame_length
+                self.assertAlmostEqual(length, each, delta=each * TOLERANCE)
+        # a chosen frame stays
+        with self.assertRaisesRegex(ParameterError, "engines.integration: .*1250 spectra: 0.24 s"):
+            plan_for(**four, integration=0.25, shorter=[("x", 0.02)], spectra_per_frame=1250)
+
     def test_simulations_get_the_samples_of_their_last_spectra(self):
         found = plan_for(samples=None, duration=2.0, inputs=8, integration=0.5, channels=1000)
         self.assertEqual(found.spectra, 32000)

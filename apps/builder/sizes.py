@@ -388,8 +388,15 @@ def choose_sizes(
         if averaged > 1 and first is not None and first[1] < item:
             # integrations of the X-engine are multiples of the frames that fit a fast product
             fast = Wanted(*first, None, rate, spectra)
-            fit = choose_frames(frames, fast, powers, spectra)[0]
-            field, averaged, item = averaging(visibilities.seconds, step, fit)
+            fits, refused = frames.shorter(*choose_frames(frames, fast, powers, spectra)), None
+            for fit in fits:
+                try:
+                    field, averaged, item = averaging(visibilities.seconds, step, fit)
+                    break
+                except ParameterError as error:
+                    refused = refused or error
+            else:
+                raise refused
         if averaged > 1:
             shorter.append((field, item))
     least = min(shorter, key=lambda each: each[1], default=None)
@@ -398,6 +405,13 @@ def choose_sizes(
     shortest = visibilities if least is None else Wanted(*least, None, rate, spectra)
     times, whole, part = choose_frames(frames, shortest, powers, spectra)
     if least is not None:
+        others = [visibilities, *(Wanted(*each, None, rate, spectra) for each in shorter)]
+        fits = [
+            fit
+            for fit in frames.shorter(times, whole, part)
+            if not any(each.refused(nearest(fit, each)) for each in others)
+        ]
+        times = fits[0] if fits else times
         whole = whole_frames(times, visibilities)
         if averaged > 1:
             whole = averaged * whole_frames(times, Wanted(field, item, None, rate, spectra))
@@ -426,10 +440,15 @@ def choose_sizes(
     return replace(sizes, notes=tuple(notes))
 
 
+def nearest(times, wanted):
+    """Spectra of the whole number of frames, of so many spectra each, that is nearest to a
+    Wanted."""
+    return max(1, round(wanted.spectra / times)) * times
+
+
 def whole_frames(times, wanted):
-    """Spectra of the whole number of frames, of so many spectra each, that is nearest to a Wanted;
-    ParameterError where it is not near."""
-    found = max(1, round(wanted.spectra / times)) * times
+    """The same as nearest() gives; ParameterError where it is not near."""
+    found = nearest(times, wanted)
     if wanted.refused(found):
         raise ParameterError(
             wanted.field,

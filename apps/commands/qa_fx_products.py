@@ -434,9 +434,10 @@ class qa_fx_products(InFolder, gr_unittest.TestCase):
                 ["--baseline-averaging", "0.02,radius=1"],
                 "radius 1: needs --track, or phase_centers",
             ),
+            (["--gate", f"{self.path('none')},bins=2"], "--gate: gate none: No such file"),
             (["--gate", f"{self.path('no.par')},bins=2"], "--gate: gate no.par: no.par:5: F0"),
             (
-                ["--integration", "0.01", "--fast", "N1,integration=0.0073"],
+                "--integration 0.01 --fast N1,integration=0.0073 --spectra-per-frame 456".split(),
                 "cannot be had within 1 %",
             ),
         ):

@@ -200,17 +200,24 @@ def hostile_plan(rng, folder):
         "beams": {"directions": "grid:az=180,el=60", "file": f"{folder}/b-{{time}}.fil"},
         "search": {"trials": "dm=0:5", "candidates": f"{folder}/c-{{time}}.ecsv"},
         "fold": {"by": "0.5", "file": f"{folder}/p-{{time}}.fits"},
+        "vdif": {"to": f"{folder}/s-{{time}}-{{beam}}.vdif"},
+        "products": {
+            "one": {"integration": "0.25"},
+            "two": {"fast": "true", "integration": "0.02"},
+        },
         "ring": {"file": f"{folder}/d-{{id}}-{{time}}.dada", "seconds": "1"},
         "voltages": {"file": f"{folder}/w-{{time}}-{{channel}}.sigmf-meta", "channels": "1"},
     }
     for name, keys in more.items():
-        if rng.random() < 0.4 and (name not in ("search", "fold") or "beams" in plan):
+        if rng.random() < 0.4 and (name not in ("search", "fold", "vdif") or "beams" in plan):
             plan[name] = keys
     properties = {
         (name, key): about
         for name, section in schema_of()["properties"].items()
         for key, about in section.get("properties", {}).items()
     }
+    of_product = schema_of()["properties"]["products"]["additionalProperties"]["properties"]
+    properties |= {("products", key): about for key, about in of_product.items()}
     for _ in range(rng.integers(1, 4)):
         # most of what is drawn is of a section that is there
         there = [place for place in properties if place[0] in plan or rng.random() < 0.2]
@@ -222,7 +229,10 @@ def hostile_plan(rng, folder):
         values += about.get("enum", []) + [True, False] * (about.get("type") == "boolean")
         if not values or rng.random() < 0.3:
             values = HOSTILE
-        plan.setdefault(name, {})[key] = (
+        keys = plan.setdefault(name, {})
+        if name == "products":
+            keys = keys.setdefault(("one", "two", "three")[rng.integers(3)], {})
+        keys[key] = (
             str(values[rng.integers(len(values))]).replace("True", "true").replace("False", "false")
         )
     return yaml.safe_dump(plan)
@@ -396,7 +406,7 @@ outputs: {{file: "{self.folder}/v-{{time}}.uvh5"}}
                 self.assertNotIn("Traceback", said)
                 self.assertIn(code, (0, 2), said)
                 if code == 2:
-                    start = rf"^aperture_observe: error: {self.path}:\d+: [a-z_]+\.[a-z_]+: "
+                    start = rf"^aperture_observe: error: {self.path}:\d+: [a-z_]+\.[a-z_.]+: "
                     self.assertRegex(said, start)
 
     def test_no_file(self):
