@@ -17,7 +17,13 @@ from gnuradio.aperture.arrays.satellites import age_warning, satellite, two_line
 from gnuradio.aperture.testing.arrays import make_array
 from gnuradio.aperture.testing.folders import InFolder
 from gnuradio.aperture.testing.satellites import EPOCH, ORBITS, elements
-from gnuradio.aperture.tracking.directions import azimuth_elevation, distance, parse_direction
+from gnuradio.aperture.tracking.directions import (
+    Direction,
+    age_warnings,
+    azimuth_elevation,
+    distance,
+    parse_direction,
+)
 
 SITE = SimpleNamespace(latitude=52.1, longitude=11.6, height=80.0)
 #: by skyfield 1.55 with the IERS's UT1 and pole, and the time that light takes: orbit, UTC seconds
@@ -90,6 +96,13 @@ class qa_satellites(InFolder, gr_unittest.TestCase):
             self.assertEqual(found is None, text is None)
             if text:
                 self.assertIn(f"elements of ISS are of 2026-10-27T12:00:00, {text}", found)
+
+    def test_ages(self):
+        """Of several old elements the oldest are named, and the others counted."""
+        looks = [Direction(name, tle=ORBITS[name]) for name in ("station", "weather", "molniya")]
+        self.assertEqual(age_warnings(looks, EPOCH), [])
+        (text,) = age_warnings([*looks, parse_direction("Cas A")], EPOCH + 30 * 86400)
+        self.assertRegex(text, "^the elements of weather are .*; those of 2 more are old, too$")
 
     def test_descriptions(self):
         """Satellites, and transmitters nearby, are written and read again."""

@@ -100,9 +100,8 @@ def ambiguity(positions, frequency, search="azimuth"):
         _, sizes, axes = np.linalg.svd(positions - positions.mean(axis=0))
         if sizes[2] <= SAME * sizes[0] and abs(axes[2][2]) > 1 - SAME:
             texts.append(
-                "antennas in a level plane: errors of the elevation grow as 1/sin of it towards "
-                "the horizon, and what is below is shown above; errors of the azimuth grow as "
-                "1/cos of the elevation towards the zenith"
+                "antennas in a level plane: elevations near the horizon are uncertain, and "
+                "sources below it are shown above"
             )
         elif sizes[2] <= SAME * sizes[0]:
             texts.append("a plane of antennas cannot tell its two sides apart: one is shown")

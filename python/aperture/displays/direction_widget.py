@@ -212,12 +212,13 @@ class DirectionPanel(look.Panel):
                 )
                 for number, power in enumerate(fix.decibels[:MOST_SOURCES])
             ]
-            where = "dots; the zenith is in the middle" if sky else "dots at the rim"
+            where = "dots" if sky else "dots at the rim"
             rows.append(("estimates", f"the last {len(self._fixes)} are {where}"))
-        rows += [("good to know", remark) for remark in self._remarks]
+        rows += [("" if n else "good to know", remark) for n, remark in enumerate(self._remarks)]
         for name, words in rows:
             room = text_height(words, SIDE, FINE)
-            text(painter, QtCore.QRectF(left, top, SIDE, 14), name, GREY, FINE)
-            box = QtCore.QRectF(left, top + 14, SIDE, room)
-            text(painter, box, words, points=FINE, align=WRAPPED)
-            top += 20 + room
+            if name:
+                text(painter, QtCore.QRectF(left, top, SIDE, 14), name, GREY, FINE)
+                top += 14
+            text(painter, QtCore.QRectF(left, top, SIDE, room), words, points=FINE, align=WRAPPED)
+            top += 6 + room

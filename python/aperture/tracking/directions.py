@@ -238,12 +238,21 @@ def motions(directions, time, array):
 
 
 def age_warnings(directions, time):
-    """Returns what a user is to be told of the elements of satellites among directions, at a time:
-    a list of texts."""
-    found = (
-        age_warning(entry.name, entry.tle, time) for entry in directions if entry.tle is not None
-    )
-    return [text for text in found if text is not None]
+    """
+    Returns what a user is to be told of the elements of satellites among directions, at a time: a
+    list of texts, one at most. A file of old elements has many of them, of which the oldest is
+    named.
+    """
+    old = [
+        (abs(float(satellite(entry.tle).age(time))), text)
+        for entry in directions
+        if entry.tle is not None and (text := age_warning(entry.name, entry.tle, time))
+    ]
+    if not old:
+        return []
+    _, text = max(old)
+    others = f"; those of {len(old) - 1} more are old, too" if len(old) > 1 else ""
+    return [text + others]
 
 
 # --- how they are written ------------------------------------------------------------------------
