@@ -548,6 +548,16 @@ class TestExamples(unittest.TestCase):
                 with working_in(EXAMPLES):
                     observe(self, "--check", path)
 
+    def test_plan_of_products_page(self):
+        """The plan on docs/products.md is one that can be started."""
+        page = (SOURCE / "docs/products.md").read_text(encoding="utf-8")
+        plan = re.search(r"^```yaml\n(.*?)^```", page, flags=re.MULTILINE | re.DOTALL)[1]
+        folder = fresh_folder("observe-products")
+        (folder / "B0329+54.par").write_bytes((SOURCE / "examples/B0329+54.par").read_bytes())
+        (folder / "page.yml").write_text('input: {source: "sim:y8", duration: 30}\n' + plan)
+        with working_in(folder):
+            observe(self, "--check", "page.yml")
+
     def test_examples_of_modes(self):
         """Plans of today's modes, with the instruments' bands and fewer of their antennas."""
         modes = {path.stem: path for path in (EXAMPLES / "modes").glob("*.yml")}
