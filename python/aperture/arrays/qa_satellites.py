@@ -98,7 +98,7 @@ class qa_satellites(InFolder, gr_unittest.TestCase):
                 self.assertIn(f"elements of ISS are of 2026-10-27T12:00:00, {text}", found)
 
     def test_ages(self):
-        """Of several old elements the oldest are named, and the others counted."""
+        """The oldest of several old elements are named, and the others counted."""
         looks = [Direction(name, tle=ORBITS[name]) for name in ("station", "weather", "molniya")]
         self.assertEqual(age_warnings(looks, EPOCH), [])
         (text,) = age_warnings([*looks, parse_direction("Cas A")], EPOCH + 30 * 86400)
