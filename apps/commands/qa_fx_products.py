@@ -217,6 +217,37 @@ class qa_fx_products(InFolder, gr_unittest.TestCase):
             self.assertEqual(header["Ntimes"][()], len(set(header["time_array"][:])))
             self.assertFalse(np.any(np.diff(header["time_array"][:]) < 0))
 
+    def test_averages_that_end_early(self):
+        """Times are counted once, and rows that came are averages of what was there, wherever the
+        input ends within the longest averages."""
+        fine, path = self.path("fine.uvh5"), self.path("all-averaged.uvh5")
+        for count in (1, 4, 9, 28):
+            common = [*COMMON, "--gain", "30", "--duration", 0.004096 * count]
+            code, _, errors = run(*common, "--integration", "0.004096", "-o", fine)
+            self.assertEqual(code, 0, errors)
+            code, _, errors = run(
+                *(*common, "--integration", "0.004096", "-o", self.path("all.uvh5")),
+                *("--baseline-averaging", "1e-5"),
+            )
+            self.assertEqual(code, 0, errors)
+            of_all = read(fine)
+            with h5py.File(path) as file:
+                header, there = file["Header"], file["Data/nsamples"][:].any(axis=(1, 2))
+                times = header["time_array"][:] * 86400
+                self.assertEqual(header["Ntimes"][()], len(set(times)))
+                # rows of several lengths have no order of which all programs know
+                self.assertNotIn("blt_order", header)
+                spans = header["integration_time"][:] / 0.004096
+                total = sum(spans[there & (header["ant_1_array"][:] == header["ant_2_array"][:])])
+                self.assertAlmostEqual(total, 8 * count, places=5)
+                np.testing.assert_array_equal(file["Data/flags"][:].all(axis=(1, 2)), ~there)
+            for (time, a, b), (values, samples, length) in read(path).items():
+                if samples.any():
+                    means, found = averaged(of_all, a, b, time - length / 2, time + length / 2)
+                    scale = np.abs(means).max()
+                    np.testing.assert_allclose(values, means, rtol=0, atol=2e-6 * scale)
+                    np.testing.assert_allclose(samples, found / length, rtol=1e-6)
+
     def test_gate(self):
         """A pulsar is in its gate; gate and bins have the integrations whose middle is in them."""
         par, period = self.path("p.par"), 0.0512

@@ -53,6 +53,8 @@ class Uvh5Contents:
         self._waiting, self._statistics = [], []  # pieces whose rows are not written yet
         self._rows = layout.rows_of_each()
         self._count = 0  # integrations
+        self._times = 0  # different times
+        self._newest = np.empty(0)  # times of the last integration
         # there is one for a whole chunk, and one for the last, which may have fewer channels
         self._buffers = {
             (name, count): np.zeros((self._baselines, count, polarizations), kind)
@@ -99,6 +101,9 @@ class Uvh5Contents:
             self._file.grow(name, self._baselines)
         self._waiting.append(replace(piece, visibilities=None, counted=None, factors=None))
         self._count += 1
+        # parts of averages that end early may have the same middle, and that of one before
+        self._times += len(np.setdiff1d(piece.times, self._newest))
+        self._newest = np.unique(piece.times)
 
     def go_on(self, path, count):
         """
@@ -113,6 +118,7 @@ class Uvh5Contents:
             self._check(file, path)
             rows = {name: count * each for name, each in self._rows.items()}
             measured = {}
+            times = np.unique(file["Header/time_array"][: count * self._baselines])
             if STATISTICS in file:
                 end = file["Header/time_array"][rows["Header/time_array"] - 1]
                 kept = int(np.sum(file[f"{STATISTICS}/time_array"][:] <= end))
@@ -122,7 +128,7 @@ class Uvh5Contents:
             self._add_rows({name: file[name][:each] for name, each in {**rows, **measured}.items()})
             for name in chunks:
                 self._take_chunks(file[name], name, count * self._baselines)
-        self._count = count
+        self._count, self._times, self._newest = count, len(times), times
 
     def _take_chunks(self, data, name, rows):
         """Takes the stored chunks of a dataset that are among its first rows."""
@@ -164,7 +170,7 @@ class Uvh5Contents:
             self._add_rows(self._layout.statistics_rows(self._statistics))
             self._statistics = []
         self._file.set(ROWS, self._count * self._baselines)
-        self._file.set(TIMES, self._count * self._layout.times)
+        self._file.set(TIMES, self._times)
         self._file.flush()
 
     def publish(self, alone):

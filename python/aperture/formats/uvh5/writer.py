@@ -388,10 +388,10 @@ class Uvh5Layout:
             "vis_units": text(self._unit),
             "history": text(self.history),
             "Nphase": 1,
-            "blt_order": text("time, baseline"),
             "blts_are_rectangular": self.times == 1,
         }
-        if self.times == 1:
+        if self.times == 1:  # averages that end early are not in the order of their middles
+            values["blt_order"] = text("time, baseline")
             values["time_axis_faster_than_bls"] = False
         diameters = [antenna.diameter for antenna in antennas]
         if None not in diameters:  # the format has those of all antennas, or of none

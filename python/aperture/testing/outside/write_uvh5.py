@@ -370,6 +370,11 @@ def write_averages(folder):
             written["averaged"].append(several.integration(joined, middle, 400, counted, 1e-2))
         write_file(folder / f"averages-{name}-fine.uvh5", some, written["fine"])
         write_file(folder / f"averages-{name}-averaged.uvh5", several, written["averaged"])
+        # the last ones end after the first of the short ones
+        parts = [0, 100, 90, 25, 93, 25, 96, 25, 0, 100, 90, 50, 0, 100]
+        middle = earth_rotation.julian_date(1704067200 + 24, 0.495)
+        early = several.integration(joined, middle, 100, counted, 1e-2, parts=parts)
+        write_file(folder / f"averages-{name}-early.uvh5", several, [*written["averaged"], early])
 
 
 def write_one_place(folder):
