@@ -379,6 +379,7 @@ class qa_vdif_sink(InFolder, gr_unittest.TestCase):
             ([], "the first sample has no rx_time, rx_rate"),
             (begin(rate=6401.0), "rx_rate 6401 contradicts sample_rate 6400"),
             (begin((1000, 0.0)), "is before 2000"),
+            (begin((4102444800, 0.0)), "is in 2065 or later"),
             (begin() + [(9, tags.rx_rate, 1.0)], "rx_rate 1 contradicts"),
         ):
             sink = self.run_sink(values, found, polarizations=1)

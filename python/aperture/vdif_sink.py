@@ -43,6 +43,7 @@ TYPES = ("f32", "s16", "s8", "fc32", "sc16", "sc8")
 SENDER = "synthesizer or source"
 BEAM = "{beam}"
 LONGEST_GAP = 60  # s that invalid frames fill
+LAST_SECOND = begin_of_epoch(130)  # 2065: 30 bits of seconds after the last epoch end in it
 MOST_AT_ONCE = 1 << 24  # bytes of frames that are made at a time
 BESIDE = 0.01  # samples by which a time may be beside a whole one without a warning
 MOST_DATAGRAM = 65507  # bytes
@@ -417,10 +418,11 @@ class vdif_sink(RecordingSink, python_block):
         seconds, fraction = tag_value(here, tags.rx_time, time_of, None, SENDER, "a sample")
         when = Fraction(seconds) + Fraction(fraction)
         if self._epoch is None:
-            if seconds < 946684800:
+            if not begin_of_epoch(0) <= seconds < LAST_SECOND:
+                where = "before 2000" if seconds < LAST_SECOND else "in 2065 or later"
                 raise ValueError(
-                    f"tags: rx_time {seconds + fraction:.9f} is before 2000, where VDIF begins: "
-                    f"the {SENDER} has to tell the time (docs/vlbi.md)"
+                    f"tags: rx_time {seconds + fraction:.9f} is {where}, which VDIF does not "
+                    f"count: the {SENDER} has to tell the time (docs/vlbi.md)"
                 )
             self._epoch = epoch_at(seconds)
             self._encoder.set_epoch(self._epoch)

@@ -153,6 +153,7 @@ class qa_passes(InFolder, gr_unittest.TestCase):
             (["--place=1"], "expected LATITUDE"),
             ([*at, "-o", self.path("a.txt")], "its ending"),
             ([*at, "--satellites", self.path("none.tle")], "No such file"),
+            ([*at, "--satellites", ""], "--satellites: .. is not allowed; it must be FILE, or"),
             ([*at, "--source", "Cas B"], "Cas B"),
         ):
             code, out, err = run(sky, *options)

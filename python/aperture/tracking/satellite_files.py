@@ -6,6 +6,7 @@
 """All satellites of files of elements (TLE), as directions."""
 
 from ..parameters.errors import ParameterError
+from ..parameters.rules import refuse
 from . import tle_file
 from .directions import Direction, parse_direction
 
@@ -39,6 +40,8 @@ def satellites_of(texts, field="satellites"):
     found, damaged = [], []
     for text in texts:
         path, comma, _ = text.partition(",")
+        if not path.strip():
+            refuse(field, text, "FILE, or FILE,NAME")
         if comma:
             found.append(parse_direction(f"tle={text}", field))
             continue
