@@ -7,6 +7,7 @@
 """Samples of rtl_tcp, against a double of it."""
 
 import struct
+import threading
 from fractions import Fraction
 from unittest import mock
 
@@ -17,7 +18,7 @@ from gnuradio import aperture, blocks, gr, gr_unittest
 from gnuradio.aperture.network import rtl_tcp
 from gnuradio.aperture.streams.tag_values import dictionary
 from gnuradio.aperture.testing import rtl_tcp_server as double
-from gnuradio.aperture.testing.qa_tools import comes_true, until_taken
+from gnuradio.aperture.testing.qa_tools import PATIENCE, comes_true, until_taken
 from gnuradio.aperture.testing.rtl_tcp_server import RtlTcpServer
 
 RATE = 250_000.0
@@ -156,22 +157,36 @@ class qa_rtl_tcp_source(gr_unittest.TestCase):
     def test_tuned(self):
         """Samples from before a tuning do not come under the new frequency."""
 
+        # while a command is on its way the server sends nothing, and all is taken that it has sent:
+        # a loaded machine may take longer for it than the tenth of a second that is left out
+        sends = threading.Event()
+        sends.set()
+
         def samples(_, sent):
-            # a transfer and the network hold what came before a command
+            samples.sent = sent
+            sends.wait(PATIENCE)
+            # a transfer holds what came before a command
             tuned = server.told(double.FREQUENCY)
             if len(tuned) != len(samples.seen):
                 samples.seen.append(sent + rtl_tcp.TRANSFER_BYTES)
             new = len(samples.seen) > 1 and sent >= samples.seen[-1]
             return bytes([200 if new else 50]) * 4096
 
-        samples.seen = []
+        samples.seen, samples.sent = [], 0
         with RtlTcpServer(samples, pace=2e6) as server:
             source = source_of(server, frequency=100e6)
             flowgraph, sink = gr.top_block(), blocks.vector_sink_c()
             flowgraph.connect(source, sink)
             flowgraph.start()
             self.assertTrue(comes_true(lambda: source.nitems_written(0) > 10000))
+            sends.clear()
+            left_out = rtl_tcp.settling(round(RATE))
+            self.assertTrue(
+                comes_true(lambda: 2 * (source.nitems_written(0) + left_out) == samples.sent)
+            )
             until_taken(source, "command", pmt.to_pmt({"freq": 101e6}))
+            self.assertTrue(comes_true(lambda: 101_000_000 in server.told(double.FREQUENCY)))
+            sends.set()
             before = source.nitems_written(0)
             self.assertTrue(comes_true(lambda: source.nitems_written(0) > before + 300000))
             source.finish()
