@@ -64,12 +64,20 @@ class SwitchedReceivers(gr.sync_block):
         gr.sync_block.__init__(self, "switched receivers", None, [np.complex64] * 2)
         rng = np.random.default_rng(seed)
         self.count, self.delay, self.dead, self.retunes = count, delay, dead, retunes
-        self.parts = {
-            "sky": random(rng, count + START),
-            "source": random(rng, count + START),
-            "own": [random(rng, count + START) for _ in range(2)],
-        }
-        self.sky, self.deaf = sky, deaf
+        clock = np.arange(count + START)
+        tuned = np.searchsorted(retunes, clock, side="right")
+        common = [(coherence, random(rng, count + START)) for coherence in (sky, NOISE)]
+        # [port]: complex64 of all of the sky's clock, without and with the source
+        self.heard = []
+        for port in range(2):
+            own, phases = random(rng, count + START), np.exp(1j * port * PHASE * (1 + tuned))
+            heard = []
+            for coherence, signal in common:
+                mixed = np.sqrt(coherence) * phases * signal + np.sqrt(1 - coherence) * own
+                if deaf is not None and port == 1:
+                    mixed[deaf:] = own[deaf:]
+                heard.append(mixed.astype(np.complex64))
+            self.heard.append(heard)
         self.on = np.zeros(count + START, bool)
         self.told, self.sent, self.error, self.gates = [], 0, None, {}
         self.busy = lambda: False
@@ -87,17 +95,9 @@ class SwitchedReceivers(gr.sync_block):
 
     def made(self, port, first, count):
         """complex64 of a port's samples, as the source is known to be at the moment."""
-        clock = first + port * START + np.arange(count)
-        tuned = np.searchsorted(self.retunes, clock, side="right")
-        phase = np.exp(1j * port * PHASE * (1 + tuned))
-        found = []
-        for coherence, common in ((self.sky, "sky"), (NOISE, "source")):
-            mixed = np.sqrt(coherence) * phase * self.parts[common][clock]
-            mixed += np.sqrt(1 - coherence) * self.parts["own"][port][clock]
-            if self.deaf is not None and port == 1:
-                mixed = np.where(clock < self.deaf, mixed, self.parts["own"][port][clock])
-            found.append(mixed.astype(np.complex64))
-        return np.where(self.on[clock], found[1], found[0])
+        clock = slice(first + port * START, first + port * START + count)
+        without, with_source = self.heard[port]
+        return np.where(self.on[clock], with_source[clock], without[clock])
 
     @ends_flowgraph
     def work(self, input_items, output_items):

@@ -73,10 +73,8 @@ def bound(places, azimuths, sent):
     step = 1e-5
     d = (phases(places, azimuths + step) - phases(places, azimuths - step)) / np.radians(2 * step)
     away = np.eye(len(a)) - a @ np.linalg.inv(a.conj().T @ a) @ a.conj().T
-    information = np.zeros((d.shape[1],) * 2)
-    for moment in sent.T:
-        x = np.diag(moment)
-        information += 2 * (x.conj().T @ d.conj().T @ away @ d @ x).real
+    # the sum over all moments of 2 re(X^H D^H P D X), with X the diagonal matrix of `sent`
+    information = 2 * (d.conj().T @ away @ d * (sent.conj() @ sent.T)).real
     return np.degrees(np.sqrt(np.diag(np.linalg.inv(information))))
 
 
