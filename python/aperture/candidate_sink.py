@@ -178,6 +178,7 @@ class candidate_sink(RollingSink, python_block):
         self._come = 0  # items
         self._alone = None  # since when there is one item only
         self._stood = None  # (items, position, since when) of powers that wait for the search
+        self._early = deque()  # messages whose powers have not come
 
     def _start(self):
         self._reset()
@@ -218,6 +219,7 @@ class candidate_sink(RollingSink, python_block):
         # messages may come after the last call of the scheduler
         while (message := self.delete_head_nowait(PORT)) is not None:
             self._handle(message)
+        self._take_messages(ended=True)
         if self._thread is not None:
             self._waiting.put(None)
             self._thread.join()
@@ -243,6 +245,7 @@ class candidate_sink(RollingSink, python_block):
             time.sleep(POLL)
             return 0
         self._keep(powers)
+        self._take_messages()
         return len(powers)
 
     def _room(self, count):
@@ -281,8 +284,28 @@ class candidate_sink(RollingSink, python_block):
             self._clocks.popleft()
 
     def _handle(self, message):
-        if self._error is None and self._table is not None:
-            self._guarded(self._take, message)
+        self._early.append(message)
+        self._take_messages()
+
+    def _take_messages(self, ended=False):
+        """Takes messages in their order, as far as the powers of their pictures have come."""
+        while self._early and (ended or not self._is_early(self._early[0])):
+            message = self._early.popleft()
+            if self._error is None and self._table is not None:
+                self._guarded(self._take, message)
+
+    def _is_early(self, message):
+        """Returns whether the search of a recording was faster than the powers come here."""
+        if not self._wait or self._powers is None:
+            return False
+        try:
+            candidate = Candidate.of_message(message)
+        except ValueError:
+            return False
+        if candidate.beam >= self._beams or not self._clocks:
+            return False
+        first, middle, cutout = self._place(candidate)
+        return not middle < self._come or self._come - first < cutout.count // 4
 
     def _take(self, message):
         try:
@@ -321,20 +344,12 @@ class candidate_sink(RollingSink, python_block):
     def _cut_out(self, candidate):
         """Returns the candidate's powers [time][channel] and where they lie, or None if they are
         not there."""
-        # matplotlib takes a second to load: not before it is needed
-        from .transients.pictures import Cutout  # pylint: disable=import-outside-toplevel
-
         if candidate.beam >= self._beams or not self._clocks:
             return None
-        cutout = Cutout(candidate, self._frequencies, self._sample_time)
-        after = delay(candidate.dm, self._frequencies[-1]) + cutout.first
-        item, seconds, fraction = self._clock_at(candidate.time, after)
-        away = (candidate.time[0] - seconds) + (candidate.time[1] - fraction) + after
-        first = item + round(away / self._sample_time)
+        first, middle, cutout = self._place(candidate)
         oldest = max(0, self._come - self._kept)
         # begin and end may not be there, but the pulse at the highest channel must be
         end = min(first + cutout.count, self._come)
-        middle = first - round(cutout.first / self._sample_time)
         if not oldest <= middle < end or end - first < cutout.count // 4:
             return None
         there = max(first, oldest)
@@ -343,6 +358,19 @@ class candidate_sink(RollingSink, python_block):
         powers = np.full((end - first, self._channels), np.nan, np.float32)
         powers[there - first :] = self._powers[places, begin : begin + self._channels]
         return powers, candidate, cutout
+
+    def _place(self, candidate):
+        """Returns the items at which its picture begins and the pulse is at the highest channel,
+        and the Cutout."""
+        # matplotlib takes a second to load: not before it is needed
+        from .transients.pictures import Cutout  # pylint: disable=import-outside-toplevel
+
+        cutout = Cutout(candidate, self._frequencies, self._sample_time)
+        after = delay(candidate.dm, self._frequencies[-1]) + cutout.first
+        item, seconds, fraction = self._clock_at(candidate.time, after)
+        away = (candidate.time[0] - seconds) + (candidate.time[1] - fraction) + after
+        first = item + round(away / self._sample_time)
+        return first, first - round(cutout.first / self._sample_time), cutout
 
     def _clock_at(self, moment, after):
         """The last stamp that is not after a moment, or the first one."""

@@ -184,6 +184,21 @@ class qa_candidate_sink(InFolder, gr_unittest.TestCase):
             MODULE.PATIENCE = 0
         self.assertIsNone(sink.error())
 
+    def test_search_ahead_of_powers(self):
+        """A candidate that comes before its powers waits for them, with `wait`."""
+        sink = self.sink(wait=True)
+        data = dispersed_powers(self.rng).reshape(6000, -1).view(np.uint8)
+        gate = threading.Event()
+        tags = [(0, "rx_time", rx_time(EPOCH))]
+        graph = Flowgraph(sink, [data], [], tags=[tags], chunks=500, gates={1000: gate})
+        with graph.running():
+            comes_true(lambda: sink.nitems_read(0) >= 999)
+            graph.post_and_wait("candidates", message())
+            self.assertEqual(sink.candidates(), 0)
+            gate.set()
+            comes_true(lambda: sink.drawn() == 1)
+        self.assertEqual((sink.candidates(), sink.not_drawn()), (1, 0))
+
     def test_most_pictures_a_minute(self):
         sink = self.sink(pictures=2.0)
         with self.clock():  # all of them come within the minute
@@ -206,6 +221,7 @@ class qa_candidate_sink(InFolder, gr_unittest.TestCase):
         with (
             unittest.mock.patch.object(pictures, "draw", draw),
             unittest.mock.patch.object(MODULE.candidate_sink, "_cut_out", lambda *_: (0,) * 3),
+            unittest.mock.patch.object(MODULE.candidate_sink, "_is_early", lambda *_: False),
         ):
             with self.clock(), self.running(sink, dispersed_powers(self.rng)) as graph:
                 # more than wait to be drawn at a time, and the first are drawn now
