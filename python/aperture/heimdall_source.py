@@ -7,6 +7,7 @@
 
 import queue
 import threading
+import time
 from fractions import Fraction
 
 import numpy as np
@@ -40,11 +41,14 @@ class heimdall_source(python_block):
     go out of frames of data with both flags of synchronisation, and without the noise source.
     What comes in between (calibration at the start, after a change of frequency and in bursts) and
     what was lost is missing time: rx_time jumps over it, by the sum of the lengths where these are
-    known, otherwise by the stamps of the server.
+    known, otherwise by the stamps of the server. The first two frames of a connection are left out:
+    they may have waited for a client for hours.
 
     Tags on all ports: rx_time, rx_rate and rx_freq on the first sample; rx_time where time is
     missing, and rx_freq where it changes. The first time is that of the server's clock, in ms
-    (rx_time_approximate), and the samples count from there on. Message ports:
+    (rx_time_approximate): a stamp is of the end of its frame. The samples count from there on. When
+    the flowgraph stops, the frame that was asked for is waited for, since a server whose client
+    leaves before that ends. Message ports:
     `status`, what was counted, once a second (`counts()` gives the same), and `command`, a
     dictionary with `freq` (Hz) or `gain` (dB). The stream ends, with an error, where the server
     ends it, sends nothing, or changes rate or channels.
@@ -183,12 +187,16 @@ class heimdall_source(python_block):
         if self._client is None:
             return
         self._ending.set()
-        self._client.close()
+        # the server does not outlive a client that leaves before a frame that it has asked for
+        end = time.monotonic() + self._silence
         while self._thread.is_alive():
+            if time.monotonic() > end:
+                self._client.close()
             try:  # the thread may wait for room
                 self._waiting.get_nowait()
             except queue.Empty:
                 self._thread.join(WAIT)
+        self._client.close()
         self._client = None
         self._status.tick(self.counts, last=True)
 
@@ -256,8 +264,9 @@ class heimdall_source(python_block):
             )
         self._reason = reason
         if reason:
-            self._counts["flagged"] += header.samples
-            self._pending += header.samples
+            length = self._length(header)
+            self._counts["flagged"] += length
+            self._pending += length
             self._unknown |= header.samples == 0
             # lengths of frames of calibration differ from those of data
             self._unknown |= lost > 0
@@ -272,11 +281,19 @@ class heimdall_source(python_block):
             raise ProtocolError(
                 f"channels: {self._channels} is not what {self._client.name} has: {header.channels}"
             )
-        if self._last is not None and header.rate != self._last.rate:
+        # frames of calibration are not decimated
+        is_data = header.frame_type == 0
+        if is_data and self._last is not None and header.rate != self._last.rate:
             raise ProtocolError(
                 f"{self._client.name}: the rate has changed from {self._last.rate} to "
                 f"{header.rate} Hz; start the flowgraph anew"
             )
+
+    def _length(self, header):
+        """Samples of data that are as long as a frame."""
+        if self._last is None:
+            return header.samples
+        return round(header.samples * Fraction(self._last.rate, header.rate))
 
     def _say_loss(self):
         lost = self._counts["lost"]
@@ -290,14 +307,16 @@ class heimdall_source(python_block):
         first, last = self._last is None, self._last
         jumped = first
         if first:
-            self._anchor, self._clock = Fraction(header.time_stamp, 1000), 0
+            # the stamp is of the end of the frame
+            length = Fraction(header.samples, header.rate)
+            self._anchor, self._clock = Fraction(header.time_stamp, 1000) - length, 0
         elif self._pending or self._unknown or lost:
             self._clock += self._gap(header, lost)
             jumped = True
         found = {}
         if jumped or header.frequency != last.frequency:
-            time = self._anchor + Fraction(self._clock, header.rate)
-            found[tags.rx_time] = time_value(whole_and_fraction(time))
+            begin = self._anchor + Fraction(self._clock, header.rate)
+            found[tags.rx_time] = time_value(whole_and_fraction(begin))
             found[tags.approximate] = pmt.PMT_T
             found[tags.clock] = pmt.intern("samples")
         if first:
@@ -313,7 +332,7 @@ class heimdall_source(python_block):
     def _gap(self, header, lost):
         """Returns the samples between the end of the last good frame and this one."""
         last = self._last
-        stamped = (header.time_stamp - last.time_stamp) * header.rate / 1000 - last.samples
+        stamped = (header.time_stamp - last.time_stamp) * header.rate / 1000 - header.samples
         known = self._pending + lost * header.samples
         jitter = STAMP_JITTER * header.rate + header.samples / 2
         if not self._unknown and abs(stamped - known) <= jitter:

@@ -7,6 +7,7 @@
 """Samples of a KrakenSDR, against a double of its servers."""
 
 import struct
+import threading
 from fractions import Fraction
 
 import numpy as np
@@ -16,6 +17,7 @@ from gnuradio import aperture, blocks, gr, gr_unittest
 from gnuradio.aperture.inputs.input_format import InputError
 from gnuradio.aperture.inputs.registry import open_input
 from gnuradio.aperture.testing.heimdall_server import RATE, START, HeimdallServer, frame
+from gnuradio.aperture.testing.qa_tools import comes_true
 
 CHANNELS, LENGTH = 3, 1237
 
@@ -48,21 +50,16 @@ class qa_heimdall_source(gr_unittest.TestCase):
         ]
         return np.array([sink.data() for sink in sinks], np.complex64), tags, source
 
-    def times(self, tags):
-        """{item: samples since START} of the rx_time tags of a port."""
-        return {
-            offset: round(
-                (
-                    pmt.to_uint64(pmt.tuple_ref(value, 0))
-                    + Fraction(pmt.to_double(pmt.tuple_ref(value, 1)))
-                    - Fraction(START, 1000)
-                )
-                * RATE,
-                2,
-            )
+    def times(self, tags, since=None):
+        """{item: samples} of the rx_time tags of a port, since a time, s, or since the first."""
+        found = {
+            offset: pmt.to_uint64(pmt.tuple_ref(value, 0))
+            + Fraction(pmt.to_double(pmt.tuple_ref(value, 1)))
             for offset, key, value in tags
             if key == "rx_time"
         }
+        since = found[0] if since is None else since
+        return {offset: round((time - since) * RATE, 2) for offset, time in found.items()}
 
     def test_samples(self):
         """All channels of frames that follow each other, one request for each; tags on the first
@@ -78,7 +75,8 @@ class qa_heimdall_source(gr_unittest.TestCase):
                 self.assertEqual(pmt.to_double(found["rx_rate"]), RATE)
                 self.assertEqual(pmt.to_double(found["rx_freq"]), 1420.4e6)
                 self.assertTrue(pmt.to_bool(found["rx_time_approximate"]))
-            self.assertEqual(self.server.requests, [b"streaming", *[b"IQDownload"] * 4])
+            # two more frames, which are old
+            self.assertEqual(self.server.requests, [b"streaming", *[b"IQDownload"] * 6])
             self.assertEqual(source.counts()["frames"], 4)
             self.assertEqual(source.counts()["lost"], 0)
 
@@ -102,7 +100,7 @@ class qa_heimdall_source(gr_unittest.TestCase):
             counts = source.counts()
             self.assertEqual((counts["flagged"], counts["overdriven"]), (2 * LENGTH, 1))
         nothing = np.zeros((CHANNELS, 0), np.complex64)
-        sent = [frame(noise(0), 0), frame(nothing, 1, START + 500, kind=1)]
+        sent = [frame(noise(0), 0, START), frame(nothing, 1, START + 500, kind=1)]
         sent += [frame(noise(3), 2, START + 1000)]
         _, tags, source = self.receive(sent)
         self.assertAlmostEqual(self.times(tags[1])[LENGTH], RATE, 1)
@@ -110,6 +108,56 @@ class qa_heimdall_source(gr_unittest.TestCase):
         # phases are not corrected where that is switched off
         got, _, _ = self.receive([frame(noise(0), 0, iq=0)], calibrated=False)
         np.testing.assert_array_equal(got, noise(0))
+
+    def test_time(self):
+        """The first sample's time: the server stamps a frame when its last sample has come."""
+        _, tags, _ = self.receive([frame(noise(i), i, START + i) for i in range(2)])
+        for each in tags:
+            found = self.times(each, Fraction(START, 1000))
+            self.assertEqual(list(found), [0])
+            self.assertAlmostEqual(found[0], -LENGTH, 1)
+
+    def test_decimated(self):
+        """Frames of calibration have the rate of the converters, 4 times that of the data, and are
+        as long as a quarter of so many samples of data."""
+        quick = dict(kind=3, noise=1, rate=4 * RATE)
+        sent = [frame(noise(0), 0, START)]
+        sent += [frame(noise(i), i, **quick) for i in (1, 2)]
+        sent += [frame(noise(3), 3, START + 1)]
+        got, tags, source = self.receive(sent)
+        np.testing.assert_array_equal(got, np.concatenate([noise(0), noise(3)], axis=1))
+        pending = 2 * round(LENGTH / 4)
+        self.assertAlmostEqual(self.times(tags[0])[LENGTH], LENGTH + pending, 1)
+        self.assertEqual(source.counts()["flagged"], pending)
+        # a calibration comes first: it says nothing of the data
+        with HeimdallServer([frame(noise(0), 0, **quick), frame(noise(1), 1)]) as server:
+            signals = open_input(f"heimdall:{server.address}")
+        self.assertEqual(signals.sample_rate, RATE)
+
+    def test_leaving(self):
+        """The flowgraph stops while the server is to send a frame, which is waited for: the real
+        one ends where its client has left."""
+        asked, stopping = threading.Event(), threading.Event()
+
+        def before(number):
+            if number == 1:
+                asked.set()
+                stopping.wait(30)
+
+        with HeimdallServer([frame(noise(i), i) for i in range(3)], before=before) as server:
+            source = aperture.heimdall_source(server.address, CHANNELS)
+            flowgraph = gr.top_block()
+            for port in range(CHANNELS):
+                flowgraph.connect((source, port), blocks.null_sink(8))
+            flowgraph.start()
+            self.assertTrue(asked.wait(30))
+            flowgraph.stop()
+            comes_true(source._ending.is_set)
+            stopping.set()
+            flowgraph.wait()
+            # four frames were asked for, and nothing more
+            self.assertEqual((server.left, sum(map(bool, server.requests))), (0, 4))
+            self.assertIsNone(source.error())
 
     def test_lost(self):
         """Frames that the server dropped are missing time; the count of a 32 bit number that

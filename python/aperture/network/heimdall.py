@@ -9,10 +9,15 @@ hardware controller have it: frames of coherent samples, and settings of the rec
 A frame is a header of 1024 bytes and, where there are samples, complex64 [channel][sample]. The
 client sends `streaming` and gets one; for each further frame it sends `IQDownload`, never two at
 once: the server compares the text of one recv(). It serves one client.
+
+Two frames wait in shared memory for a client, however long nobody comes, so that the first two that
+one gets may be hours old. A client that leaves while the server is to send it a frame ends the
+server, and with it the whole chain: write() to a connection that was closed is a SIGPIPE there.
 """
 
 import socket
 import struct
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -31,6 +36,9 @@ GAINS = (
     *(0, 9, 14, 27, 37, 77, 87, 125, 144, 157, 166, 197, 207, 229, 254, 280, 297, 328, 338, 364),
     *(372, 386, 402, 421, 434, 439, 445, 480, 496),
 )
+#: frames that may have waited since the last client left
+OLD_FRAMES = 2
+DATA_PATIENCE = 60.0  # s in which a frame of data has to come: a calibration takes some of them
 COMMAND_BYTES = 128
 ANSWER = b"FNSD"
 _FIELDS = {
@@ -63,9 +71,11 @@ HEADER = np.dtype(
 @dataclass(frozen=True)
 class Header:
     """
-    A frame's header. frequency, rate: Hz; samples: of each channel; time_stamp: ms since 1970 by
-    the server's clock; index: of the frame; overdriven: a bit for each channel; delay_sync,
-    iq_sync: whether delays and phases are corrected; noise_source: whether it is on.
+    A frame's header. frequency, rate: Hz, the rate of frames of calibration being that of the
+    converters, whatever data are decimated by; samples: of each channel; time_stamp: ms since 1970
+    by the server's clock, when the last sample had come; index: of the frame; overdriven: a bit for
+    each channel; delay_sync, iq_sync: whether delays and phases are corrected; noise_source:
+    whether it is on.
     """
 
     frame_type: int
@@ -102,7 +112,8 @@ class Header:
 
 class Client(TcpClient):
     """
-    A connection to the IQ server. patience: seconds that it waits for bytes.
+    A connection to the IQ server. patience: seconds that it waits for bytes. To be closed between
+    frames, as the server does not outlive anything else.
 
     Raises
     ------
@@ -119,10 +130,29 @@ class Client(TcpClient):
             patience,
             "is heimdall_daq_fw running there, with out_data_iface_type = eth?",
         )
-        self._command = b"streaming"
+        self._command, self._old = b"streaming", OLD_FRAMES
 
     def next(self):
-        """Returns the next frame: its Header, and its samples, complex64 [channel][sample]."""
+        """Returns the next frame that is not an old one: its Header, and its samples, complex64
+        [channel][sample]."""
+        while self._old:
+            self._take()
+            self._old -= 1
+        return self._take()
+
+    def next_data(self):
+        """Returns the header of the next frame of data, corrected or not. Raises ProtocolError
+        where none comes for DATA_PATIENCE seconds."""
+        begin = time.monotonic()
+        while time.monotonic() < begin + DATA_PATIENCE:
+            header, _ = self.next()
+            if header.frame_type == 0:
+                return header
+        raise ProtocolError(
+            f"{self.name}: no frame of data came for {DATA_PATIENCE:g} s, but {header.kind} frames"
+        )
+
+    def _take(self):
         self.send(self._command)
         self._command = b"IQDownload"
         raw = np.empty(1, HEADER)

@@ -3,8 +3,15 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""A double of heimdall_daq_fw's servers, written from its protocol: frames that a test lists."""
+"""
+A double of heimdall_daq_fw's servers: frames that a test lists.
 
+It does what the firmware was seen to do, whose programs were run on dongles that are not there: a
+stamp is of the end of its frame; two frames wait in shared memory for the next client, however old
+they are; a server whose client leaves before a frame that it has asked for has ended.
+"""
+
+import select
 import socket
 import struct
 import threading
@@ -12,6 +19,8 @@ import threading
 import numpy as np
 
 RATE, START = 2_400_000, 1_704_067_200_123  # Hz, ms
+OLD, OLD_TIME = 1000, 3_600_000  # frames, and ms, by which frames that have waited are older
+SHORT = 0.2  # s in which a client that leaves at once has left
 
 
 def frame(samples, index, time_stamp=None, **changes):
@@ -22,7 +31,7 @@ def frame(samples, index, time_stamp=None, **changes):
     )  # fmt: skip
     fields.update(changes)
     if time_stamp is None:
-        time_stamp = START + round(1000 * index * fields["length"] / RATE)
+        time_stamp = START + round(1000 * (index + 1) * fields["length"] / RATE)
     header = bytearray(1024)
     for form, offset, value in (
         ("<II16sIII4xQQQ", 0, (fields["sync"], fields["kind"], b"kraken5", 0, fields["channels"], 0,
@@ -36,16 +45,27 @@ def frame(samples, index, time_stamp=None, **changes):
     return bytes(header) + np.ascontiguousarray(samples, "<c8").tobytes()
 
 
+def older(one):
+    """A frame as it was long before: other samples, an index and a stamp of then."""
+    header = bytearray(one[:1024])
+    stamp, block, index = struct.unpack_from("<QII", header, 72)
+    struct.pack_into("<QII", header, 72, stamp - OLD_TIME, block, (index - OLD) % 2**32)
+    return bytes(header) + bytes(len(one) - len(header))
+
+
 class HeimdallServer:
     """
-    Serves the frames to one client after the other, and then ends the connection; `commands` are
-    those of the controller, (4 characters, payload). Entered and left by `with`. keep_open: it
-    waits for the client to go, and serves no more frames.
+    Serves two old frames and then the frames to one client after the other, and then ends the
+    connection; `commands` are those of the controller, (4 characters, payload). Entered and left by
+    `with`. keep_open: it waits for the client to go, and serves no more frames; before: a function
+    that is called with the number of a frame, from 0, that was asked for, before it is sent.
+
+    `left`: how often a client has left before a frame that it had asked for.
     """
 
-    def __init__(self, frames, answer=b"FNSD", keep_open=False):
-        self.frames, self.commands, self.requests = frames, [], []
-        self._answer, self._keep_open = answer, keep_open
+    def __init__(self, frames, answer=b"FNSD", keep_open=False, before=None):
+        self.frames, self.commands, self.requests, self.left = frames, [], [], 0
+        self._answer, self._keep_open, self._before = answer, keep_open, before
         self._sockets = [socket.create_server(("127.0.0.1", 0)) for _ in range(2)]
         self.port, self.control_port = (each.getsockname()[1] for each in self._sockets)
         self._ended = threading.Event()
@@ -85,14 +105,19 @@ class HeimdallServer:
                     pass  # the client was faster
 
     def _stream(self, connection):
-        wanted = b"streaming"
-        for each in self.frames:
+        wanted, old = b"streaming", [older(each) for each in 2 * self.frames[:1]]
+        for number, each in enumerate([*old, *self.frames], -len(old)):
             request = connection.recv(1024)
             self.requests.append(request)
             # the firmware compares the text of one call of recv()
             if request != wanted:
                 return
             wanted = b"IQDownload"
+            if self._before is not None and number >= 0:
+                self._before(number)
+                if select.select([connection], [], [], SHORT)[0]:
+                    self.left += 1
+                    return
             connection.sendall(each)
         if not self._keep_open:
             connection.shutdown(socket.SHUT_WR)

@@ -56,7 +56,7 @@ class Heimdall(InputFormat):
         except ParameterError as error:
             raise request.error(str(error)) from None
         with contextlib.closing(Client(host, port, PATIENCE)) as client:
-            header, _ = client.next()
+            header = client.next_data()
         frequency = float(values.get("freq", header.frequency))
         description, warnings = describe_with(
             request,
