@@ -19,7 +19,7 @@ from .files import file_lock
 from .files.checked_file import part_name
 from .files.file_names import TIME, check_different, check_fields, name_text, names_at
 from .files.growing_file import check_path, file_name
-from .files.roll_over import RecordingSink, RollOver
+from .files.roll_over import RollOver, WritersSink
 from .formats.vdif.reader import begin_of_epoch
 from .formats.vdif.writer import (
     BEST_STEPS,
@@ -54,7 +54,7 @@ TOLD = 1.12  # ratio of levels that is told, 1 dB
 clock, wait = time.monotonic, time.sleep
 
 
-class vdif_sink(RecordingSink, python_block):
+class vdif_sink(WritersSink, python_block):
     """
     Writes samples of beams into VDIF files, and sends them in packets of UDP.
 
@@ -301,9 +301,6 @@ class vdif_sink(RecordingSink, python_block):
         self._told = None  # levels that the log has
         self._encoder.reset()
 
-    def _ended_files(self):
-        return [name for writer in self._ended for name in writer.paths]
-
     def _start(self):
         self._clear()
         self._held = HeldSettings()
@@ -314,17 +311,6 @@ class vdif_sink(RecordingSink, python_block):
 
     def _report(self):
         return {**self.counts(), "levels": self.levels()}
-
-    def _finish(self):
-        """Makes all files whole, also where one cannot be."""
-        writers, self._writers = self._writers, []
-        with contextlib.ExitStack() as stack:
-            for writer in reversed(writers):
-                stack.callback(self._finish_one, writer)
-
-    def _finish_one(self, writer):
-        self._ended.append(writer)
-        writer.finish()
 
     def _say(self, error):
         text = text_of(error)

@@ -18,7 +18,7 @@ from .files import file_lock
 from .files.checked_file import part_name
 from .files.file_names import TIME, check_fields, check_text, is_taken, names_at
 from .files.growing_file import check_path, file_name
-from .files.roll_over import RecordingSink, RollOver
+from .files.roll_over import RollOver, WritersSink
 from .formats.guppi.header import sequence
 from .formats.voltage_files import VoltageFiles, missing_of
 from .formats.voltages import GUPPI_ENDING, VOLTAGE_ENDINGS, Moment, Recording, sc4_to_sc8
@@ -37,7 +37,7 @@ AS_SC8 = sc4_to_sc8()
 ROUNDING = 1e-3  # spectra, by which times that agree may differ
 
 
-class voltage_sink(RecordingSink, python_block):
+class voltage_sink(WritersSink, python_block):
     """
     Writes voltages of inputs or beams into SigMF recordings or GUPPI raw files.
 
@@ -191,9 +191,6 @@ class voltage_sink(RecordingSink, python_block):
 
     # ---- inside
 
-    def _ended_files(self):
-        return [name for writer in self._ended for name in writer.paths]
-
     def _start(self):
         self._left_out = self._frames = 0
         self._setting = self._clock = None
@@ -204,17 +201,6 @@ class voltage_sink(RecordingSink, python_block):
 
     def _stop(self):
         self._finish()
-
-    def _finish(self):
-        """Makes all files whole, also where one cannot be."""
-        writers, self._writers = self._writers, []
-        with contextlib.ExitStack() as stack:
-            for writer in reversed(writers):
-                stack.callback(self._finish_one, writer)
-
-    def _finish_one(self, writer):
-        self._ended.append(writer)
-        writer.finish()
 
     def _say(self, error):
         if isinstance(error, OSError) and error.strerror and error.filename:

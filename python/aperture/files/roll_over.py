@@ -5,6 +5,7 @@
 #
 """When a file that is named by time ends, and the next one begins."""
 
+import contextlib
 import math
 import threading
 from numbers import Real
@@ -159,3 +160,22 @@ class RecordingSink(RollingSink):
     def left_out(self):
         """Integrations (or frames) that were not written, as set_recording() asked for."""
         return self._left_out
+
+
+class WritersSink(RecordingSink):
+    """A RecordingSink of several files at a time, each of which has a writer: self._writers are
+    those of files that grow, self._ended those of files that are whole."""
+
+    def _ended_files(self):
+        return [name for writer in self._ended for name in writer.paths]
+
+    def _finish(self):
+        """Makes all files whole, also where one cannot be."""
+        writers, self._writers = self._writers, []
+        with contextlib.ExitStack() as stack:
+            for writer in reversed(writers):
+                stack.callback(self._finish_one, writer)
+
+    def _finish_one(self, writer):
+        self._ended.append(writer)
+        writer.finish()
