@@ -71,10 +71,11 @@ class InputFormat:
     A kind of input; a module of the package `kinds` has an instance of a derived class as FORMAT.
 
     kind: what stands before the colon; summary: a line of --help; names: what its names are, as
-    FILE[,FILE...]; options: {key: Option}; packages: group of packages from PyPI that it needs, or
-    ""; modules: those of the group that it needs, if not all; simulates: whether it has a seed, and
-    brings its own array; live: whether it comes from receivers or a network, which may be there at
-    one time and not at another.
+    FILE[,FILE...]; options: {key: Option}; options_of_a_name: the same of those that stand behind
+    one name and hold for it alone, which `open` reads; packages: group of packages from PyPI that
+    it needs, or ""; modules: those of the group that it needs, if not all; simulates: whether it
+    has a seed, and brings its own array; live: whether it comes from receivers or a network, which
+    may be there at one time and not at another.
 
     Names that are FILE... are looked for as input_files.look_for() does.
     """
@@ -83,6 +84,7 @@ class InputFormat:
     summary = ""
     names = "FILE"
     options: dict = {}
+    options_of_a_name: dict = {}
     packages = ""
     modules = ()
     simulates = live = False

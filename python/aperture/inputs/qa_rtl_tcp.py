@@ -6,11 +6,13 @@
 #
 """`rtl_tcp:` against doubles of rtl_tcp, written from its protocol."""
 
+import re
+
 import numpy as np
 from gnuradio import blocks, gr, gr_unittest
 
 from gnuradio.aperture.inputs.input_format import InputError
-from gnuradio.aperture.inputs.registry import open_input
+from gnuradio.aperture.inputs.registry import open_input, options_text
 from gnuradio.aperture.testing import rtl_tcp_server as double
 from gnuradio.aperture.testing.qa_tools import comes_true
 from gnuradio.aperture.testing.rtl_tcp_server import Desk, RtlTcpServer
@@ -79,15 +81,16 @@ class qa_rtl_tcp(gr_unittest.TestCase):
         with RtlTcpServer(slowly, pace=1e5) as server, RtlTcpServer(slowly, pace=1e5) as other:
             name, rest = f"rtl_tcp:{server.address}", ",rate=2.4e6,freq=1e9"
             for text, problem in (
-                (name + rest + ",channels=2", "channels=2: a server of rtl_tcp has one"),
+                (name + rest + ",channels=2", "channels=2: expected bias or ppm .* one of rate, "),
                 ("rtl_tcp:127.0.0.1,freq=1e9", "rate is missing"),
                 (name + ",speed=1" + rest, "speed=1: expected bias or ppm behind an address"),
                 (name + ",bias=2" + rest, "bias=2: expected a whole number from 0 to 1"),
                 (name + ",rate=5e5,freq=1e9", "rate=500000: .* allows 225.001 kHz to 300 kHz, "),
                 (name + ",rate=1e6,freq=5e9", "freq=5000000000: .* allows 1 Hz to 4294.967295 MHz"),
                 (name + rest + ",gain=60", "gain=60: .* allows 0 dB to 49.6 dB"),
-                (name + rest + ",antenna=TX", "antenna=TX: .* has RX"),
-                (name + rest + ",clock=external", "has no choice of its clock source"),
+                (name + rest + ",antenna=TX", "antenna=TX: expected bias or ppm"),
+                (name + rest + ",clock=external", "clock=external: expected bias or ppm"),
+                (name + rest + ",time=gpsdo", "time=gpsdo: expected bias or ppm"),
                 (
                     f"{name};{other.address}{rest},noise=amplifier",
                     "has the settings biastee, and no amplifier",
@@ -103,6 +106,15 @@ class qa_rtl_tcp(gr_unittest.TestCase):
             InputError, f"{server.address}: Connection refused: is rtl_tcp"
         ):
             open_input(name + rest)
+
+    def test_help(self):
+        """The options that are listed are those that a server has, its own apart."""
+        common, own = options_text("rtl_tcp").split("behind one name, for it alone:\n")
+        listed = [re.findall(r"^  (\w+)=", text, re.M) for text in (common, own)]
+        self.assertEqual(listed[1], ["bias", "ppm"])
+        self.assertLess({"rate", "freq", "gain", "bandwidth", "noise", "search"}, set(listed[0]))
+        self.assertFalse({"antenna", "channels", "clock", "time", "follow_clock"} & set(listed[0]))
+        self.assertNotIn("for it alone", options_text("soapy"))
 
     def test_settings(self):
         """The bias tee and the crystal's error of one server; a gain that the tuner lacks is said;

@@ -174,11 +174,18 @@ def options_text(kind):
         f"{kind}:{entry.names}" + ("[,key=value...]" if entry.options else ""),
         f"  {entry.summary}",
     ]
-    heads = {key: f"{key}={option.shown}" for key, option in entry.options.items()}
-    width = max(map(len, heads.values()), default=0)
-    for key, head in heads.items():
-        lines += _row(head, width, entry.options[key].help)
+    tables = [entry.options, entry.options_of_a_name]
+    width = max((len(_head(*row)) for table in tables for row in table.items()), default=0)
+    for table in tables:
+        if table is entry.options_of_a_name and table:
+            lines.append("behind one name, for it alone:")
+        for key, option in table.items():
+            lines += _row(_head(key, option), width, option.help)
     return "\n".join(lines)
+
+
+def _head(key, option):
+    return f"{key}={option.shown}"
 
 
 def _row(head, width, text):

@@ -5,18 +5,27 @@
 #
 """`rtl_tcp:`, RTL-SDRs that rtl_tcp serves over a network."""
 
+from dataclasses import replace
+
 from ...network import rtl_tcp
 from ...parameters.errors import ParameterError
 from ...parameters.rules import whole_reader
 from ...rtl_tcp_source import rtl_tcp_source
 from ...streams.silent_block import silent
-from ..receivers import Driver, Ranges, ReceiverFormat, choice
+from ..input_format import Option
+from ..receivers import OPTIONS, Driver, Ranges, ReceiverFormat, choice
 
-#: keys behind the address of a server, and which parameter of the source each of them is
 OF_A_SERVER = {
-    "bias": ("bias_tee", whole_reader(0, 1)),
-    "ppm": ("correction", whole_reader(-1000, 1000)),
+    "bias": Option(whole_reader(0, 1), "1: 4.5 V on the cable from the start (default: 0)", "0|1"),
+    "ppm": Option(
+        whole_reader(-1000, 1000), "error of the dongle's crystal in ppm (default: 0)", "N"
+    ),
 }
+#: the parameters of the source that these are
+PARAMETERS = {"bias": "bias_tee", "ppm": "correction"}
+#: one server is one dongle, of one connector and one input, whose clock nobody chooses and whose
+#: samples have no times
+LACKING = ("antenna", "channels", "clock", "time", "follow_clock")
 PINS = "gpio"  # the name of the bank
 SETTERS = {
     "rate": "use_rate",
@@ -34,7 +43,7 @@ class RtlTcpDriver(Driver):
 
     def __init__(self, block, text):
         self.block, self.text = block, text
-        self._values = {"antenna": "RX", "bandwidth": 0.0}
+        self._values = {"bandwidth": 0.0}
 
     def ranges(self, key, channel):
         if key == "rate":
@@ -57,12 +66,6 @@ class RtlTcpDriver(Driver):
     def switch_off_automatic_gain(self, channel):
         pass  # the source does
 
-    def antennas(self, channel):
-        return ["RX"]
-
-    def sources(self, key):
-        return []
-
     def noise_switch(self, switch):
         if switch.pin is None:
             choice(f"{self.text} has the settings", switch.name, ["biastee"])
@@ -83,10 +86,16 @@ class RtlTcp(ReceiverFormat):
     kind = "rtl_tcp"
     summary = "RTL-SDRs that rtl_tcp serves over a network, as roof:1234"
     names = "HOST[:PORT][;HOST[:PORT]...]"
+    options = {key: option for key, option in OPTIONS.items() if key not in LACKING} | {
+        "bandwidth": replace(
+            OPTIONS["bandwidth"],
+            help="bandwidth of the tuner; only the rtl_tcp of github.com/librtlsdr/librtlsdr sets "
+            "it, others ignore it (default: the server's)",
+        )
+    }
+    options_of_a_name = OF_A_SERVER
 
     def open_devices(self, request, channels):
-        if channels != 1:
-            raise request.error(f"channels={channels}: a server of rtl_tcp has one")
         drivers = []
         try:
             for name in request.names:
@@ -105,9 +114,11 @@ class RtlTcp(ReceiverFormat):
             key, _, text = entry.partition("=")
             try:
                 if key not in OF_A_SERVER:
-                    raise ValueError(f"expected {' or '.join(OF_A_SERVER)} behind an address")
-                parameter, read = OF_A_SERVER[key]
-                values[parameter] = read(text)
+                    raise ValueError(
+                        f"expected {' or '.join(OF_A_SERVER)} behind an address, or one of "
+                        + ", ".join(RtlTcp.options)
+                    )
+                values[PARAMETERS[key]] = OF_A_SERVER[key].read(text)
             except ValueError as error:
                 raise request.error(f"{entry}: {error}") from None
         try:
