@@ -2,16 +2,18 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 """
-qt_example.py FLOWGRAPH.py SECONDS PICTURE.png [R,G,B [PATTERN ...]]
+qt_example.py FLOWGRAPH.py SECONDS PICTURE.png [--curve R,G,B [--points N]] [--says PATTERN] ...
 
 Runs a flowgraph that GRC generated for QT: for so many seconds, with every range moved and every
 button pressed on the way, and grabs its window. On a busy machine these are seconds of what its
-throttles have let through, and it goes on, for PATIENCE at most, until every QT sink has got
-something, a curve of this colour (each of 0 to 1) is drawn, and what the sinks say matches every
-regular expression. Fails if anything raises, in the window's slots too, if nothing arrives at a QT
-sink, or if a part of the window as it opens is hidden.
+throttles have let through, and it goes on until every QT sink has got something, a curve of this
+colour (each of 0 to 1) has more than N points, and what the sinks say matches every regular
+expression. Fails if that has not come after --patience more seconds, if the window has such a
+curve before anything has come, if anything raises, in the window's slots too, or if a part of the
+window as it opens is hidden.
 """
 
+import argparse
 import importlib.util
 import pathlib
 import re
@@ -23,9 +25,7 @@ import numpy as np
 from gnuradio import blocks, qtgui
 from PyQt5 import Qt
 
-PATIENCE = 120  # s
 LOOK = 100  # ms
-CURVE = 400  # points of its colour; legends alone have 64
 
 
 def load(path):
@@ -73,17 +73,38 @@ def pixels_of(window):
     return blue_first[..., 2::-1] / 255
 
 
-def main(path, seconds, picture, colour=None, patterns=()):
+def options_of(words):
+    parser = argparse.ArgumentParser()
+    parser.add_argument("path", type=pathlib.Path)
+    parser.add_argument("seconds", type=float)
+    parser.add_argument("picture")
+    parser.add_argument("--curve", type=lambda text: [float(part) for part in text.split(",")])
+    # legends alone have 64
+    parser.add_argument("--points", type=int, default=400)
+    parser.add_argument("--says", action="append", default=[])
+    parser.add_argument("--patience", type=float, default=120)
+    return parser.parse_args(words)
+
+
+def main(words):
+    options = options_of(words)
     raised = []
     # exceptions in slots end here, and not in exec_()
     sys.excepthook = lambda *what: (raised.append(what), traceback.print_exception(*what))
 
     application = Qt.QApplication(sys.argv[:1])
-    path = pathlib.Path(path)
-    module = load(path)
-    window = getattr(module, path.stem)()
+    module = load(options.path)
+    window = getattr(module, options.path.stem)()
     # the generated main() calls snippets, where there are any
     getattr(module, "snippets_main_after_init", lambda _: None)(window)
+
+    def drawn():
+        return points_of(pixels_of(window), options.curve)
+
+    # a limit that an empty window exceeds would find a curve in every window
+    wrong = []
+    if options.curve and drawn() > options.points:
+        wrong.append(f"{drawn()} points of a curve are drawn before anything has come")
     window.start()
     window.show()
 
@@ -111,39 +132,42 @@ def main(path, seconds, picture, colour=None, patterns=()):
             if hasattr(block.qwidget(), "text")
         )
 
-    def everything_came():
-        text = said()
-        return (
-            min(items().values(), default=0) >= 2
-            and all(re.search(pattern, text) for pattern in patterns)
-            and (colour is None or points_of(pixels_of(window), colour) > CURVE)
-        )
-
-    hidden = []
+    def not_come():
+        """What has not come, in words."""
+        text, counts = said(), items()
+        found = [f"nothing arrived at {name}" for name, count in counts.items() if count < 2]
+        found += [f"no sink says {like}" for like in options.says if not re.search(like, text)]
+        if not sinks:
+            found.append("there is no QT sink")
+        if options.curve and not found and drawn() <= options.points:
+            found.append(f"the curve has {drawn()} points; more than {options.points} are expected")
+        return found
 
     def finish():
         # the window opens on a laptop's screen: all of every plot and slider is in the window
         if window.width() > 1366 or window.height() > 700:
-            hidden.append(f"the window has {window.width()} x {window.height()}")
+            wrong.append(f"the window has {window.width()} x {window.height()}")
         for name, part in vars(window).items():
             if name.endswith("_win") and isinstance(part, Qt.QWidget):
                 seen = part.visibleRegion().boundingRect()
                 if seen != part.rect() or part.rect().isEmpty():
-                    hidden.append(f"{name}: {seen.size()} of {part.size()} are seen")
-        if not window.grab().save(picture):
-            raise OSError(f"{picture} could not be written")
+                    wrong.append(f"{name}: {seen.size()} of {part.size()} are seen")
+        if not window.grab().save(options.picture):
+            raise OSError(f"{options.picture} could not be written")
         application.quit()
 
-    signal, give_up = Signal(window), time.monotonic() + seconds + PATIENCE
-    steps = [(0.4 * seconds, move_ranges), (0.6 * seconds, press_buttons)]
+    signal = Signal(window)
+    give_up = time.monotonic() + options.seconds + options.patience
+    steps = [(0.4 * options.seconds, move_ranges), (0.6 * options.seconds, press_buttons)]
 
     def look():
         late = time.monotonic() > give_up
         now = signal.seconds()
         while steps and (now >= steps[0][0] or late):
             steps.pop(0)[1]()
-        if late or now >= seconds and everything_came():
+        if late or now >= options.seconds and not not_come():
             timer.stop()
+            wrong.extend(not_come() if late else [])
             finish()
 
     timer = Qt.QTimer()
@@ -151,24 +175,15 @@ def main(path, seconds, picture, colour=None, patterns=()):
     timer.start(LOOK)
     application.exec_()
 
-    came = items()
-    print("items:", came)
+    print("items:", items())
     print(said())
     window.stop()
     window.wait()
-    if raised:
-        return 1
-    if hidden:
-        print("\n".join(hidden))
-        return 1
-    if not came or min(came.values()) < 2:
-        print("nothing arrived at a QT sink")
-        return 1
-    return 0
+    print("\n".join(wrong))
+    return int(bool(raised or wrong))
 
 
 if __name__ == "__main__":
-    curve = [float(part) for part in sys.argv[4].split(",")] if len(sys.argv) > 4 else None
-    status = main(sys.argv[1], float(sys.argv[2]), sys.argv[3], curve, sys.argv[5:])
+    status = main(sys.argv[1:])
     sys.stdout.flush()
     sys.exit(status)

@@ -500,8 +500,9 @@ class TestSteps(unittest.TestCase):
             self.folder / f"{name}.py",
             seconds,
             self.folder / f"{name}-window.png",
+            "--curve",
             BLUE,
-            *said,
+            *(f"--says={pattern}" for pattern in said),
             cwd=self.folder,
         )
         for word in ("Traceback", ":error:", "thread_body_wrapper"):
