@@ -17,9 +17,11 @@ import time
 import unittest
 from unittest import mock
 
+import h5py
 import numpy as np
 
 from gnuradio.aperture.arrays.array_description import save_array
+from gnuradio.aperture.arrays.earth_rotation import unix_seconds
 from gnuradio.aperture.commands import beams_command, fx
 from gnuradio.aperture.testing.heimdall_server import HeimdallServer, frame
 from gnuradio.aperture.testing.observations import run as run_main
@@ -574,6 +576,115 @@ class TestCommands(unittest.TestCase):
         ):
             with self.assertRaisesRegex(ValueError, problem):
                 registry.open_input(f"{text},rate=1e6,freq=100e6,{option}")
+
+    def test_calibration_loop(self):
+        """
+        A plan measures its calibration by the same noise source: at the start, after a tuning, when
+        it is told, and behind a measurement of stream_align, which has the source first.
+
+        The driver knows between which samples it was on: each stretch of these is in one stretch of
+        integrations that are flagged, and no other integration is flagged. What is found are
+        the receivers' gains and phases.
+        """
+        patch = played("serial=1;serial=2,phase=2,level=0.05;serial=3")
+        patch.start()
+        self.addCleanup(patch.stop)
+        import SoapySDR
+
+        from gnuradio.aperture.builder.flowgraph import Flowgraph
+        from gnuradio.aperture.plan.fields import FX
+        from gnuradio.aperture.plan.yaml_plans import load_plan
+
+        epoch, rate, width = 1800000000, 1e6, 20000
+        played_so = f"coherence=0.01,switched=0.9,switch_delay=20000,hwtime=true,epoch={epoch}"
+        devices = [f"driver=aperture_test,{one},{played_so}" for one in ("serial=1", "serial=2")]
+        plan = self.folder / "plan.yml"
+        plan.write_text(
+            f'input: {{source: "soapy:{devices[0]};{devices[1]},retune_phase=1,rate=1e6,'
+            'freq=100e6,search=0.1,most_offset=0.1,gain=30,noise=biastee@2"}\n'
+            "engines: {channels: 64, taps: 4, integration: 0.02, format: fc32}\n"
+            "calibration: {measure: noise, integrations: 5, noise_settle: 0.2, "
+            "noise_patience: 20.0}\n"
+            f"outputs: {{file: '{self.folder}/x-{{time}}.uvh5'}}\ndevice: {{name: cpu}}\n"
+        )
+        plan = load_plan(plan, FX)
+        plan.check()
+        graph = Flowgraph(plan)
+        device = SoapySDR.Device("driver=aperture_test,serial=3")
+        source, loop = graph.source, graph.named_blocks()["calibrator"]
+        turned = lambda: [entry.split(":") for entry in device.readSetting("biastee").split()]
+
+        def wait_for(true):
+            deadline = time.monotonic() + PATIENCE
+            while not true():
+                self.assertEqual(graph.errors(), [])
+                self.assertLess(time.monotonic(), deadline)
+                time.sleep(0.01)
+
+        def wait_for_measurement(number):
+            wait_for(lambda: loop.measurements() == number and not loop.measuring())
+            # integrations of the sky
+            integrations = graph.integrations() + 20
+            wait_for(lambda: graph.integrations() >= integrations)
+
+        found = []
+        graph.start()
+        try:
+            for number, step in enumerate(
+                (lambda: None, lambda: source.tune(101e6), loop.measure), 1
+            ):
+                step()
+                wait_for_measurement(number)
+                found.append((loop.calibration(), source.states()[1].phase))
+            # both measure, one after the other: on and off for each
+            source.measure()
+            loop.measure()
+            wait_for_measurement(4)
+            wait_for(lambda: not source.align.noise_on())
+            source.finish()
+            wait_for(graph.ended)
+        finally:
+            graph.stop()
+            graph.wait()
+        self.assertEqual(graph.problems(), ([], False))
+        for number, (calibration, lined_up) in enumerate(found):
+            # 5 integrations of 312 spectra in 64 channels of a coherence of 0.9; stream_align has
+            # found the phase already, but for its noise
+            corrections = calibration.corrections(calibration.band.frequencies)
+            ratio = np.mean(corrections[1, 1:] / corrections[0, 1:])
+            phase = np.angle(ratio) + lined_up + self.PHASE + min(number, 1)
+            self.assertAlmostEqual(np.angle(np.exp(1j * phase)), 0, delta=0.01)
+            self.assertAlmostEqual(abs(ratio), 2, delta=0.02)
+        begins, ends = [], []  # samples; what was on and is told to be on stays so
+        for at, on in turned():
+            if (on == "1") == (len(begins) == len(ends)):
+                (begins if on == "1" else ends).append(int(at))
+        self.assertEqual(len(begins), len(ends))
+        # stream_align and the loop, at the start and after the tuning; the loop; and both, which
+        # may be one, or two of the loop's beside it
+        self.assertIn(len(begins), (6, 7, 8))
+        begins, ends = np.array(begins), np.array(ends)
+        times, counted = [], []
+        for name in sorted(self.folder.glob("x-*.uvh5")):
+            with h5py.File(name) as file:
+                header = file["Header"]
+                rows = slice(None, None, 3)
+                times += list(unix_seconds(header["time_array"][rows]))
+                counted += list(file["Data/nsamples"][rows].mean(axis=(1, 2)))
+                np.testing.assert_array_equal(file["Data/flags"], file["Data/nsamples"][()] == 0)
+        order = np.argsort(times)
+        middle, counted = (np.array(times)[order] - epoch) * rate, np.array(counted)[order]
+        self.assertTrue(np.all(np.diff(middle) > width / 2))
+        # samples with the source are not counted; stream_align leaves a part of an integration.
+        # Times are days with a fraction, to 40 us, and a spectrum reaches over 256 samples
+        for begin, end in zip(begins, ends):
+            heard = np.minimum(middle + width / 2, end) - np.maximum(middle - width / 2, begin)
+            self.assertTrue(np.all((counted == 0) | (counted * width <= width - heard + 400)))
+        flagged = counted == 0
+        edges = np.flatnonzero(np.diff(np.r_[0, flagged.astype(int), 0])).reshape(-1, 2)
+        for low, high in edges:
+            inside = (begins > middle[low] - width) & (ends < middle[high - 1] + width)
+            self.assertTrue(inside.any(), (begins, ends, middle[low], middle[high - 1]))
 
     # ---- the lines of docs/receivers.md, on doubles
 

@@ -3,7 +3,8 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""The calibration of a plan, which F-engines apply."""
+"""The calibration of a plan, which F-engines apply: one that is known, or one that is measured
+while it runs."""
 
 import math
 from dataclasses import replace
@@ -13,7 +14,10 @@ import numpy as np
 from ..beams.weights import channel_frequencies
 from ..calibration.calibration_file import load_calibration
 from ..calibration.messages import apply_calibration
+from ..calibrator import calibrator
 from ..parameters.regular_file import check_regular
+from ..plan.signal_sections import METHODS
+from ..streams.silent_block import silent
 from ..streams.stream_band import Band, StreamBand
 
 
@@ -79,3 +83,80 @@ def calibrated_array(array, calibration):
             for entry in array.inputs
         ],
     )
+
+
+def check_switched(plan):
+    """Refuses what would have the noise source in it without a flag."""
+    called = f"{plan.naming('calibration.measure')} and a noise source that is switched"
+    unflagged = [
+        ("beams.directions", "powers"),
+        ("voltages.file", "voltages"),
+        ("ring.file", "voltages"),
+        *(
+            (f"products.{name}.integration", "integrations of its own X-engine")
+            for name, product in plan.products.items()
+            if product.fast
+        ),
+    ]
+    for name, what in unflagged:
+        if plan.value(name) is not None:
+            raise plan.error(
+                name, f"not with {called}: it would be in the {what}, which have no flags for it"
+            )
+    if plan.flagging.wanted:
+        name = next(f"flagging.{n}" for n in METHODS if getattr(plan.flagging, n) is not None)
+        raise plan.error(
+            name, f"not with {called}: channels are counted one by one, also where the source is on"
+        )
+
+
+class CalibrationLoop:
+    """
+    The calibration that a plan measures while it runs: X-engine -> calibrator, whose messages the
+    F-engine takes, and the switch of the receivers' noise source, where they have one.
+
+    source: of the flowgraph; block: the calibrator; switched: whether it stands between X-engine and
+    sinks, since it flags what has the noise source.
+    """
+
+    def __init__(self, plan, signals, sizes, source):
+        section = plan.calibration
+        self._switch = None
+        if section.measure == "noise":
+            self._switch = getattr(source, "noise_switch", None)
+        self.switched = self._switch is not None
+        if self.switched:
+            check_switched(plan)
+        with plan.giving(source="calibration.measure"):
+            self.block = silent(
+                calibrator,
+                array=signals.description,
+                channels=sizes.channels,
+                source=section.measure,
+                integrations=section.integrations,
+                every=section.every,
+                noise_source="message" if self.switched else "none",
+                noise_settle=section.noise_settle,
+                noise_patience=section.noise_patience,
+                scale="level",
+            )
+
+    def connect(self, flowgraph, f_engine):
+        """Connects its messages; f_engine: the block that applies them."""
+        for port in ("delays", "gains"):
+            flowgraph.msg_connect(self.block, port, f_engine, port)
+        if self.switched:
+            flowgraph.msg_connect(self.block, "noise", self._switch, "noise")
+
+    def problems(self):
+        """Returns what the user is to know, as texts."""
+        if self.block.measurements():
+            return []
+        return [f"no calibration was measured: {self.block.why_not()}"]
+
+
+def calibration_loop(plan, signals, sizes, source):
+    """The CalibrationLoop of a plan; None: it has none."""
+    if plan.calibration.measure is None:
+        return None
+    return CalibrationLoop(plan, signals, sizes, source)

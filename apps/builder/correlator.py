@@ -114,12 +114,14 @@ class Correlator(Part):
     `join_channels`, and the statistics are those of the channels of the first device.
 
     signals: of the whole array; stream: the block whose samples F-engines read, or None; program,
-    note: as history() has them. `sinks_of_centers` are the sinks, one for each phase centre that is
+    note: as history() has them; loop: a CalibrationLoop, or None. `visibilities` is the block that sends
+    those of all inputs. `sinks_of_centers` are the sinks, one for each phase centre that is
     rotated to before averages are made, else `sink` alone.
     """
 
-    def __init__(self, plan, signals, sizes, flagging, stream, program, note):
+    def __init__(self, plan, signals, sizes, flagging, stream, program, note, loop=None):
         super().__init__()
+        self._loop = loop
         self._history = program, plan, sizes, flagging, note
         devices = plan.device.several or [plan.device.name]
         shared = dict(
@@ -142,6 +144,7 @@ class Correlator(Part):
             )
             for device, count in zip(devices, counts)
         ]
+        self.visibilities = loop.block if loop and loop.switched else self.engines[0]
         self.exchanges, self.joins = [], []
         if len(devices) > 1:
             self.exchanges = [
@@ -215,6 +218,8 @@ class Correlator(Part):
             "snapshot": self.tap,
             **numbered("visibilities", self.sinks_of_centers),
         }
+        if loop:
+            self.blocks["calibrator"] = loop.block
         self.sinks = numbered("outputs.file", self.sinks_of_centers)
         self.last = list(self.sinks_of_centers)
         self.others = [*self.exchanges, *self.joins, *self._averagers, *self._trackers]
@@ -224,6 +229,12 @@ class Correlator(Part):
         ports = 2 if front.flagging else 1
         if not self.exchanges:
             chain = [front.frames, self.engines[0], *self._averagers]
+            if self._loop:
+                self._loop.connect(flowgraph, front.frames)
+                if self._loop.switched:
+                    chain.insert(2, self._loop.block)
+                else:
+                    flowgraph.connect(self.engines[0], self._loop.block)
             for port in range(ports):
                 flowgraph.connect(*((block, port) for block in chain))
                 for number, sink in enumerate(self.sinks_of_centers):
@@ -247,6 +258,9 @@ class Correlator(Part):
     def take_gains(self, gains):
         for sink in self.sinks_of_centers:
             sink.take_gains(gains, history(*self._history, gains))
+
+    def problems(self):
+        return (self._loop.problems() if self._loop else []), False
 
     def files(self):
         """Paths of the files."""

@@ -31,7 +31,7 @@ from ..plan.signal_sections import DEFAULT_INTEGRATION
 from ..tracking.directions import age_warnings, azimuth_elevation
 from ..tracking.smearing import FINE_CYCLES, MOST_CYCLES, Smearing, half_power_radius
 from .beams import Beams, Sky, blind_beams, power_files
-from .calibrating import Calibrator
+from .calibrating import Calibrator, calibration_loop
 from .correlator import Correlator, history, rotates_before
 from .front_end import FrontEnd, tracked_delay
 from .input import keep_what_is_read, length_of, open_input
@@ -300,6 +300,7 @@ class Flowgraph(PartGraph):
                 self.front.stream if role == "fx" else None,
                 written,
                 note,
+                calibration_loop(plan, signals, self.sizes, self.source),
             )
             self.products = make_products(
                 plan,

@@ -464,7 +464,7 @@ class AveragedProduct(Product):
                 flowgraph.connect(before[0], (sink, kind))
         connect_trackers(flowgraph, self._trackers, self._averager, front)
 
-    #: the X-engine of all inputs, to be set before connect()
+    #: the block that sends the visibilities of all inputs, to be set before connect()
     engine = None
 
 
@@ -476,7 +476,7 @@ def make_products(plan, signals, sizes, front, correlator, program, note):
     for name, product in plan.products.items():
         kind = FastProduct if product.fast else AveragedProduct
         made = kind(plan, signals, sizes, front, program, note, name)
-        made.engine = correlator.engines[0]
+        made.engine = correlator.visibilities
         found.append(made)
         for path in made.files():
             whose = paths.setdefault(os.path.realpath(path), f"products.{name}")

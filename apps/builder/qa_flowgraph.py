@@ -16,12 +16,15 @@ from gnuradio import aperture, gr, gr_unittest
 
 from gnuradio.aperture import delay_tracker
 from gnuradio.aperture.arrays.array_description import save_array
+from gnuradio.aperture.arrays.array_model import Input, Source
+from gnuradio.aperture.builder.calibrating import check_switched
 from gnuradio.aperture.builder.flowgraph import Flowgraph
 from gnuradio.aperture.builder.input import InputFailure
 from gnuradio.aperture.formats.filterbank.reader import FilterbankFile
 from gnuradio.aperture.parameters.errors import ParameterError
 from gnuradio.aperture.plan.fields import BEAMS, FX, OBSERVE
 from gnuradio.aperture.plan.yaml_plans import load_plan
+from gnuradio.aperture.testing.arrays import make_array
 from gnuradio.aperture.testing.folders import InFolder
 from gnuradio.aperture.testing.qa_tools import DEVICE
 from gnuradio.aperture.testing.recordings import small_array
@@ -100,6 +103,79 @@ class qa_flowgraph(InFolder, gr_unittest.TestCase):
         self.assertEqual([(0, 1), (1, 2)], graph.front.f_engines.ranges)
         # without masks, there is one exchange and one join
         self.assertEqual(2, len(graph.correlator.others))
+
+    def test_measured_calibration(self):
+        """
+        Three receivers of other gains and cables hear one noise source: what is measured while it
+        runs is what the simulation hides, and what is written then is flat. 8-bit voltages keep
+        their level.
+        """
+        gains, cables = np.array([1, 0.6 - 0.5j, -1.1 + 0.2j]), np.array([0, 2e-6, -1.5e-6])
+        array = make_array(
+            dict.fromkeys("ABC", (0.0, 0.0, 0.0)),
+            inputs=[Input(n, "x", g, d) for n, g, d in zip("ABC", gains, cables)],
+            rate=1e5,
+            center=1.42e9,
+            name="bench",
+            sources=[Source("noise", azimuth=0.0, elevation=90.0, flux=30.0)],
+        )
+        save_array(array, self.path("array.yml"))
+        graph = Flowgraph(
+            self.plan(
+                "calibration: {measure: noise, integrations: 4}\n"
+                f"outputs: {{file: '{self.path('v-{time}.uvh5')}'}}\n",
+                engines="channels: 32, integration: 0.1",
+                duration=12,
+            )
+        )
+        self.assertEqual(FRONT | CORRELATOR | {"calibrator"}, set(graph.named_blocks()))
+        graph.level(lambda _: None, self.fail)
+        graph.run()
+        self.assertEqual((graph.errors(), graph.problems()), ([], ([], False)))
+        block = graph.named_blocks()["calibrator"]
+        self.assertEqual(block.measurements(), 1)
+        found = block.calibration()
+        relative = found.delays() - found.delays()[0]
+        np.testing.assert_allclose(relative, -cables, atol=2e-8)
+        # the corrections are of voltages, which have the gains for 8 bits
+        sizes = np.abs(found.corrections(found.band.frequencies))[:, 1:].mean(axis=1)
+        sizes *= np.abs(gains) * graph.gains
+        np.testing.assert_allclose(sizes / sizes[0], 1, rtol=0.02)
+        products, times = [], []
+        for path in graph.files():
+            with h5py.File(path) as file:
+                products += list(np.reshape(file["Data/visdata"], (-1, 6, 32)))
+                times += list(file["Header/time_array"][::6])
+        last = np.array(products)[np.argsort(times)][-20:, :, 1:]
+        self.assertGreater(len(times), 100)
+        names = [(0, 0), (0, 1), (0, 2), (1, 1), (1, 2), (2, 2)]
+        with h5py.File(path) as file:
+            pairs = zip(file["Header/ant_1_array"][:6], file["Header/ant_2_array"][:6])
+            self.assertEqual([tuple(map(int, pair)) for pair in pairs], names)
+        for number, (a, b) in enumerate(names):
+            if a != b:
+                self.assertLess(np.abs(np.angle(last[:, number].mean(axis=0), deg=True)).max(), 4)
+        # an rms of 20 steps of both parts, in units of a step
+        for number in (0, 3, 5):
+            self.assertAlmostEqual(last[:, number].mean().real, 800, delta=60)
+
+    def test_measured_with_a_switch(self):
+        """Outputs that would have the noise source in them without a flag are refused."""
+        measured = "calibration: {measure: noise}\n" + VISIBILITIES
+        check_switched(self.plan(measured))
+        for sections, name in (
+            (f"beams: {{{DIRECTIONS}, file: 'b-{{time}}.fil'}}\n", "beams.directions"),
+            ("voltages: {file: 'v-{time}-{input}.raw'}\n", "voltages.file"),
+            ("ring: {file: 'r-{time}-{id}.dada', seconds: 1}\n", "ring.file"),
+            ("flagging: {time_sum_sigma: 6}\n", "flagging.time_sum_sigma"),
+            (
+                "products: {p: {integration: 0.01, fast: true, file: 'p-{time}.uvh5'}}\n",
+                "products.p.integration",
+            ),
+        ):
+            with self.subTest(sections), self.assertRaises(ParameterError) as caught:
+                check_switched(self.plan(measured + sections))
+            self.assertEqual(caught.exception.field, name)
 
     def test_tracked_settings_are_not_late(self):
         """However fast samples are made, and on one or several devices, which give the same bits:

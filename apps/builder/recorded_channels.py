@@ -40,6 +40,8 @@ def check_recorded(plan, signals):
         )
     if plan.calibration.file is not None and plan.calibration.by == "f-engine":
         raise plan.error("calibration.by", f"must be sink or nobody: {has}", shown=True)
+    if plan.calibration.measure is not None:
+        raise plan.error("calibration.measure", f"is not allowed: {has}, which would apply it")
     if plan.network.role != "fx":
         raise plan.error("network.role", f"must be fx: {has}", shown=True)
     if plan.device.several is not None:

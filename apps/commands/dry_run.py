@@ -20,6 +20,7 @@ from ..arrays.array_description import load_array
 from ..builder.beams import beams_to_form
 from ..builder.input import open_input
 from ..calibration.calibration_file import load_calibration
+from ..calibration.sources import sky_model
 from ..inputs.registry import find_kind
 from ..parameters.regular_file import check_regular
 from ..plan.plan import PlanError
@@ -59,6 +60,8 @@ def dry_run(configuration):
     if plan.calibration.file is not None:
         named("calibration.file", check_regular, plan.calibration.file, "a calibration")
         named("calibration.file", load_calibration, plan.calibration.file)
+    if plan.calibration.measure is not None:
+        named("calibration.measure", sky_model, plan.calibration.measure)
     model = None if plan.fold.by is None else plan.fold.wanted[2]
     if model is not None:
         named("fold.by", read_par, os.path.expanduser(model))

@@ -37,7 +37,7 @@ def reference():
         order = NAMED_FIELDS.get(entry.name) or entry.type.__dataclass_fields__
         about = about_section(entry.name)
         sections += [
-            f"\n## {entry.name}\n",
+            f"\n## {entry.name}",
             f"{about[0].upper()}{about[1:]}. Of {_words(programs)}.\n",
             "| key | option | meaning | values | default | of |",
             "|---|---|---|---|---|---|",

@@ -8,7 +8,7 @@ fields, which refuse what contradicts itself before anything starts."""
 
 from dataclasses import dataclass
 
-from .. import f_engine, upchanneliser, uvh5_sink
+from .. import calibrator, f_engine, upchanneliser, uvh5_sink
 from .. import zoom as zoom_block
 from ..inputs.input_format import InputError
 from ..inputs.registry import read_input
@@ -25,6 +25,8 @@ DEFAULT_INTEGRATION = 1.0  # s, of visibilities
 FALSE_ALARMS = 0.0027  # three standard deviations
 BEST_SLICE = 256  # spectra; 10 % more power in a cell are three standard deviations
 CORRELATORS = FX, OBSERVE
+#: fields of a calibration that is measured while it runs, with their defaults
+MEASURING = {"every": 0.0, "integrations": 1, "noise_settle": 0.5, "noise_patience": 5.0}
 #: fields of the flags that flag; where all are None, nothing is flagged
 METHODS = "kurtosis_false_alarms", "time_sum_sigma", "channel_sum_sigma", "bad_channels"
 
@@ -246,9 +248,69 @@ class Calibration:
         meaning="scale of calibrated visibilities: in units of the source that the calibration was "
         "measured with, or kelvin",
     ) = key("model", "--scale", programs=CORRELATORS)
+    measure: Text(
+        "measure a calibration while it runs, which the F-engine applies, by what all inputs hear: "
+        "noise, or a direction such as sun or 'az=130, el=40', or a YAML file of sources; a noise "
+        "source that the receivers can switch (noise= of the input) is on for that alone, and is "
+        "flagged"
+    ) = key(None, "--measure-calibration", metavar="SOURCE", programs=CORRELATORS)
+    every: like(
+        calibrator,
+        "every",
+        meaning="time from one such measurement to the next; 0: at the start, after each tuning, "
+        "and when it is told to",
+    ) = key(0.0, "--measure-every", metavar="SECONDS", programs=CORRELATORS)
+    integrations: like(
+        calibrator, "integrations", meaning="integrations of the X-engine that each of them takes"
+    ) = key(1, "--measure-integrations", metavar="N", programs=CORRELATORS)
+    noise_settle: like(
+        calibrator,
+        "noise_settle",
+        meaning="time from switching the noise source on to the first integration that is measured",
+    ) = key(0.5, programs=CORRELATORS)
+    noise_patience: like(
+        calibrator, "noise_patience", meaning="time in which the noise source's switch has to act"
+    ) = key(5.0, programs=CORRELATORS)
+
+    def _check_measuring(self, plan):
+        """Refuses what does not go together with a calibration that is measured."""
+        refuse = lambda name, problem: plan.error(name, problem, shown=True)
+        called = plan.naming("calibration.measure")
+        if self.measure is None:
+            for name, usual in MEASURING.items():
+                if getattr(self, name) != usual:
+                    raise refuse(f"calibration.{name}", f"needs {called}")
+            return
+        for name, why in (
+            ("calibration.file", "its place would be taken by what is measured"),
+            ("tracking.direction", "what delays do that follow it would be calibrated away"),
+            ("device.names", "one device has to have all channels of all inputs"),
+            ("engines.upchannelise", "the channels of F-engine and X-engine are not the same"),
+        ):
+            if plan.value(name) is not None:
+                raise refuse(name, f"not with {called}: {why}")
+        if self.by != "f-engine":
+            raise refuse("calibration.by", f"not with {called}, which the F-engine applies")
+        if plan.network.role != "fx":
+            raise refuse("network.role", f"not with {called}: the loop is that of one host")
+        if plan.outputs.file is None:
+            raise refuse("calibration.measure", f"needs {plan.naming('outputs.file')}")
+        if plan.outputs.resume:
+            raise refuse("outputs.resume", f"not with {called}: nobody knows what was in force")
+        files = {"outputs.file": plan.outputs.file}
+        files |= {f"products.{name}.file": entry.file for name, entry in plan.products.items()}
+        for name, file in files.items():
+            if file is not None and "{time}" not in file:
+                raise refuse(
+                    name,
+                    f"expected {{time}} in the name with {called}: a file holds one calibration, "
+                    "and the next one begins another",
+                )
 
     def check(self, plan):
-        """Refuses a scale of what is not calibrated, and calibrated files of beams that are not."""
+        """Refuses a scale of what is not calibrated, calibrated files of beams that are not, and
+        what does not go together with a calibration that is measured."""
+        self._check_measuring(plan)
         if self.file is None:
             if self.scale != "model":
                 raise plan.error(

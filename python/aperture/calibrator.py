@@ -6,6 +6,7 @@
 """Block that measures a calibration while a flowgraph runs, and lets the F-engine apply it."""
 
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pmt
@@ -16,7 +17,7 @@ from .arrays.array_description import load_array
 from .calibration.calibration import Band, CalibrationError
 from .calibration.calibration_file import save_calibration
 from .calibration.measure import MOST_MISFIT, calibrate, visibilities_of
-from .calibration.messages import calibration_messages
+from .calibration.messages import MODEL, calibration_messages
 from .calibration.noise_cycle import PAUSE, NoiseCycle, coherence_of
 from .calibration.sources import sky_model
 from .files.file_names import check_text
@@ -56,6 +57,9 @@ class calibrator(python_block):
     true} before a measurement and false after it, to a noise_switch. The integrations of an
     optional output are those that come in, but for those in which the source may be on: they are
     zeros, and count nothing (`counted` is 0). It counts as off once the coherence has fallen.
+    Where stream_align uses the same source, by the same noise_switch, it comes first: its cycle
+    is missing in the stream, and an integration that counts nothing ends a measurement, which
+    begins anew behind it.
 
     Message port `command`: a dictionary of `command` with "measure" begins a new measurement.
     Message port `status`: a dictionary of `event`: `calibrated`, or `not_calibrated` with a
@@ -111,6 +115,12 @@ class calibrator(python_block):
         noise_patience: Number(
             "Seconds of the stream in which its switch has to act.", 0.01, 3600, unit="s"
         ) = 5.0,
+        scale: Text(
+            "model: voltages become those of the source, whose power is 1 if nobody says another; "
+            "level: those of the reference keep their mean power, as voltages of 8 bits need it.",
+            "model",
+            "level",
+        ) = "model",
     ):
         array = load_array(array)
         self._channels = int(channels)
@@ -126,7 +136,7 @@ class calibrator(python_block):
         self._model = sky_model(source)
         self._array, self._products = array, products
         self._reference, self._filename = reference, filename
-        self._switches = noise_source == "message"
+        self._switches, self._scale = noise_source == "message", scale
         self._settle, self._patience = float(noise_settle), float(noise_patience)
         self._lock = threading.Lock()
         self._start()
@@ -150,6 +160,16 @@ class calibrator(python_block):
         with self._lock:
             return self._sent
 
+    def why_not(self):
+        """Returns why nothing was measured by the integrations that were gathered last."""
+        with self._lock:
+            return self._why
+
+    def measuring(self):
+        """Returns whether a measurement was begun, or its noise source may be on."""
+        with self._lock:
+            return self._wanted or (self._cycle is not None and self._cycle.active)
+
     def measure(self):
         """Begins a new measurement with the next integration."""
         with self._lock:
@@ -159,6 +179,7 @@ class calibrator(python_block):
 
     def _start(self):
         self._total = self._last = self._band = None
+        self._applied = None  # the Calibration that was sent last, of the channels of now
         self._sent = self._skipped = 0
         self._wanted = True
         self._gathered, self._times = [], []
@@ -169,7 +190,7 @@ class calibrator(python_block):
         self._cycle = NoiseCycle(self._settle, self._patience) if self._switches else None
         self._origin = None  # time of the first integration
         self._try_from = 0.0  # s after that, before which the source is left alone
-        self._why = "no integration has come since"  # reason why nothing was measured
+        self._why = "no integration has come since"  # reason why nothing was measured last
         self._counted = None  # `counted` as the output said it last
 
     def _command(self, message):
@@ -243,8 +264,9 @@ class calibrator(python_block):
         if self._origin is None:
             self._origin = begin
         now = self._seconds(begin, self._origin)
-        noisy = self._follow_noise(item, now, length, wanted)
-        if not wanted or (self._cycle is not None and not self._cycle.ready(now)):
+        missing = tags.counted in found and not any(pmt.u64vector_elements(found[tags.counted]))
+        noisy = self._follow_noise(item, now, length, wanted, missing)
+        if not wanted or missing or (self._cycle is not None and not self._cycle.ready(now)):
             return noisy
         self._gathered.append(np.array(item, complex))
         self._times.append(begin[0] + begin[1] + length / 2)
@@ -257,17 +279,25 @@ class calibrator(python_block):
                 self._switch(False)
         return noisy
 
-    def _follow_noise(self, item, now, length, wanted):
+    def _follow_noise(self, item, now, length, wanted, missing):
         """Switches the noise source; returns whether an integration may have it. now: s since the
-        first one, when it begins."""
+        first one, when it begins; missing: whether it counts nothing."""
         cycle = self._cycle
         if cycle is None:
             return False
         if not cycle.active:
-            if not wanted or now < self._try_from:
+            if not wanted or missing or now < self._try_from:
                 return False
             cycle.begin(now)
             self._switch(True)
+        elif missing:
+            if cycle.searching:
+                # stream_align has the source now, and waits for it to go off
+                cycle.cancel()
+                self._switch(False)
+                self._gathered, self._times = [], []
+            else:
+                cycle.wait(length)
         elif cycle.silent(now):
             self._tell(
                 "noise_silent",
@@ -291,7 +321,8 @@ class calibrator(python_block):
 
     def _switch(self, on):
         self.message_port_pub(
-            pmt.intern("noise"), dictionary({tags.noise: pmt.from_bool(bool(on))})
+            pmt.intern("noise"),
+            dictionary({tags.noise: pmt.from_bool(bool(on)), tags.model: MODEL}),
         )
 
     @staticmethod
@@ -315,8 +346,11 @@ class calibrator(python_block):
         if self._band is None or band.width != self._band.width:
             self._interval = None
         if self._band is not None and band != self._band:
-            # measurements of another stream are of no use here
-            self._total = self._last = self._holds_from = None
+            # measurements of another stream are of no use here; what was sent stays in force,
+            # channel by channel, or comes in force yet
+            self._total = self._last = None
+            if self._applied is not None:
+                self._applied = replace(self._applied, band=band, reference_frequency=None)
             self._gathered, self._times, self._wanted = [], [], True
         self._band = band
 
@@ -350,15 +384,17 @@ class calibrator(python_block):
             self.logger.warn(printable(text))
         with self._lock:
             self._last = found
-            self._total = found if self._total is None else found.after(self._total)
+            self._total = found if self._applied is None else found.after(self._applied)
             if not self._reference:
                 self._reference = found.references[0]
             self._wanted = False
             self._sent += 1
             total = self._total
+            level = 1 / total.level() if self._scale == "level" else 1.0
+            self._applied = total.scaled(level)
         self._holds_from = self._later(self._clock, self._lead)
         for port, message in calibration_messages(
-            total, self._array.input_names, frequencies, time=self._holds_from
+            self._applied, self._array.input_names, frequencies, time=self._holds_from
         ):
             self.message_port_pub(pmt.intern(port), message)
         if self._filename:

@@ -22,8 +22,9 @@ class noise_switch(python_block):
     Switches a noise source, or the bias tee that feeds it, by what its receiver has.
 
     Message port `noise` takes what `stream_align` and `calibrator` send, a dictionary of `noise`
-    with true or false (a pair, as a QT GUI Toggle Button sends it, too). What the receiver is to
-    do leaves on the port `command`:
+    with true or false (a pair, as a QT GUI Toggle Button sends it, too). Where several blocks ask,
+    each names itself as `model`, and the source is on as long as one of them wants it. What the
+    receiver is to do leaves on the port `command`:
 
     - `setting`: {setting: {key, value}} for the port `cmd` of a Soapy source: a setting that the
       driver has of each channel
@@ -60,7 +61,7 @@ class noise_switch(python_block):
             refuse("name", name, "the name of a setting or of a bank of pins")
         self._by, self._name, self._pin, self._inverted = by, name, pin, inverted
         self._call = call
-        self._on = False
+        self._on, self._wanted = False, {}  # by whom: whether it wants the source on
         super().__init__("noise_switch", in_sig=None, out_sig=None)
         self._port = pmt.intern("command")
         self.message_port_register_out(self._port)
@@ -72,7 +73,7 @@ class noise_switch(python_block):
         return self._on
 
     def _start(self):
-        self._on = False
+        self._on, self._wanted = False, {}
         for message in self._setup():
             self.message_port_pub(self._port, message)
 
@@ -81,16 +82,18 @@ class noise_switch(python_block):
             self._switch(False)
 
     def _take(self, message):
+        model = pmt.PMT_NIL
         if pmt.is_dict(message):
             wanted = dict_value(message, tags.noise)
+            model = dict_value(message, tags.model)
         elif pmt.is_pair(message) and pmt.equal(pmt.car(message), pmt.intern(tags.noise)):
             wanted = pmt.cdr(message)
         else:
             wanted = pmt.PMT_NIL
-        if pmt.is_bool(wanted):
-            self._switch(pmt.to_bool(wanted))
-        elif pmt.is_number(wanted):
-            self._switch(pmt.to_double(wanted) != 0)
+        if pmt.is_bool(wanted) or (pmt.is_number(wanted) and not pmt.is_complex(wanted)):
+            on = pmt.to_bool(wanted) if pmt.is_bool(wanted) else pmt.to_double(wanted) != 0
+            self._wanted[pmt.write_string(model)] = on
+            self._switch(any(self._wanted.values()))
         else:
             self.logger.error(
                 f"{pmt.write_string(message)[:80]}: a dictionary or a pair of noise with true or "

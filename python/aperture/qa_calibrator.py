@@ -86,14 +86,14 @@ class SwitchedIntegrations(gr.sync_block):
     """
     Integrations of two inputs, of SPECTRA spectra each, that hear a noise source in those with
     `on`: it is switched by the port `noise`, `delay` integrations behind what was sent; dead: not.
-    The phase of its product is PHASE.
+    The phase of its product is PHASE. lost: range of those that are zeros and count nothing.
     """
 
     SPECTRA, PHASE = 1000, 0.7
 
-    def __init__(self, count, delay=3, dead=False):
+    def __init__(self, count, delay=3, dead=False, lost=range(0)):
         gr.sync_block.__init__(self, "switched", None, [(np.complex64, CHANNELS * 3)])
-        self.on, self.told = np.zeros(count, bool), []
+        self.on, self.told, self.lost = np.zeros(count, bool), [], lost
         self.delay, self.dead, self.sent = delay, dead, 0
         rng = np.random.default_rng(4)
         parts = rng.normal(size=(3, count, CHANNELS, 2)) @ [1, 1j] / np.sqrt(2 * self.SPECTRA)
@@ -119,7 +119,12 @@ class SwitchedIntegrations(gr.sync_block):
             values |= {"spectra": self.SPECTRA, "counted": counted, "rx_rate": RATE / 32000}
             for tag in gr_tags(0, values):
                 self.add_item_tag(0, 0, tag.key, tag.value)
-        output_items[0][0] = self.item(self.sent).ravel()
+        for edge, counts in zip((self.lost.start, self.lost.stop), (0, self.SPECTRA)):
+            if self.lost and self.sent == edge:
+                counted = pmt.init_u64vector(1, [counts])
+                self.add_item_tag(0, edge, pmt.intern("counted"), counted)
+        there = self.sent not in self.lost
+        output_items[0][0] = self.item(self.sent).ravel() if there else 0
         self.sent += 1
         return 1
 
@@ -164,6 +169,22 @@ class qa_calibrator(gr_unittest.TestCase):
         # one stretch, from the first integration on
         self.assertEqual(np.flatnonzero(np.diff(there.astype(int))).size, 1)
         self.assertFalse(there[0])
+        phase = block.calibration().phases(1.42e9)[1]
+        self.assertAlmostEqual(phase, -source.PHASE, delta=0.02)
+
+    def test_lost(self):
+        """Integrations that count nothing: who lines the inputs up has the source then, and is not
+        disturbed; behind them it is switched on, and measured, anew."""
+        source = SwitchedIntegrations(1500, lost=range(100, 200))
+        block, data, counted, events = self.switched(
+            source, integrations=5, noise_settle=5.0, noise_patience=20.0
+        )
+        self.assertEqual((source.told, events), ([True, False] * 2, ["calibrated"]))
+        there = np.flatnonzero(counted)
+        self.assertFalse(np.any(source.on[there]))
+        # 5 s of integrations of 16 ms from the 200th on
+        self.assertGreaterEqual(there[0], 200 + 312)
+        np.testing.assert_array_equal(there, np.arange(there[0], 1500))
         phase = block.calibration().phases(1.42e9)[1]
         self.assertAlmostEqual(phase, -source.PHASE, delta=0.02)
 
@@ -215,6 +236,19 @@ class qa_calibrator(gr_unittest.TestCase):
             loop.calibrator.calibration().delays(), [0, -100e-9, 77e-9], atol=1e-9
         )
         self.check_flat(loop.visibilities()[-20:], 0.25)
+
+    def test_level(self):
+        """The reference's power stays as it is, however often it is measured: that of the source,
+        30 times the receiver's noise, in an input of gain 1. The calibration is that of the
+        voltages as they come."""
+        loop = Loop(160, integrations=4, lead=0.02, every=0.1, reference="Ax", scale="level")
+        loop.run()
+        self.assertGreater(loop.calibrator.measurements(), 2)
+        self.check_flat(loop.visibilities()[-20:] / 30, 0.25)
+        found = loop.calibrator.calibration()
+        sizes = np.abs(found.corrections(found.band.frequencies))[:, 1:].mean(axis=1)
+        gains = np.abs([1, 0.6 - 0.5j, -1.1 + 0.2j])
+        np.testing.assert_allclose(sizes * gains, 1 / np.sqrt(30), rtol=0.1)
 
     def test_no_source(self):
         """Nothing is set by noise that inputs do not share."""

@@ -38,6 +38,19 @@ class qa_noise_switch(gr_unittest.TestCase):
         found = self.run_switch([self.ON, self.OFF], by="setting", name="x", inverted=True)
         self.assertEqual([m["setting"]["value"] for m in found], ["false", "true"])
 
+    def test_several(self):
+        """Two blocks ask: it is on as long as one of them wants it."""
+        on, off = [
+            dictionary({"noise": pmt.from_bool(wanted), "model": "calibration"})
+            for wanted in (True, False)
+        ]
+        asked = [on, self.ON, on, off, self.OFF, self.ON, on, self.OFF, off]
+        found = self.run_switch(asked, by="setting", name="x")
+        self.assertEqual(
+            [m["setting"]["value"] == "true" for m in found],
+            [True, True, True, True, False, True, True, True, False],
+        )
+
     def test_pins(self):
         pins = {"bank": "FP0", "mask": 8}
         found = self.run_switch([self.ON, self.OFF], by="uhd", name="FP0", pin=3)

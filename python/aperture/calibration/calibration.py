@@ -393,6 +393,17 @@ class Calibration:
             )
         return replace(self, inputs=made)
 
+    def scaled(self, factor):
+        """The calibration whose corrections are so many times as large, above 0."""
+        return replace(
+            self, inputs=[replace(entry, bandpass=factor * entry.bandpass) for entry in self.inputs]
+        )
+
+    def level(self):
+        """The rms over channels of the magnitude of the references' corrections."""
+        sizes = np.abs(np.concatenate([self.of(name).bandpass for name in self.references]))
+        return float(np.sqrt(np.mean(sizes[sizes > 0] ** 2)))
+
     def warnings(self, start, stop=None):
         """Returns what to tell a user who applies it for data from `start` to `stop`, UTC seconds
         since 1970: a list of texts."""

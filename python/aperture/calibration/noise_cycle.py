@@ -71,6 +71,14 @@ class NoiseCycle:
         """The source is switched off; coherence: with it, None if it was not heard."""
         self._off_since, self._reference, self._low = time, coherence, 0
 
+    def cancel(self):
+        """Somebody else has the source: nothing is known of it."""
+        self._since = None
+
+    def wait(self, seconds):
+        """Lets so many seconds pass that say nothing."""
+        self._off_since += seconds
+
     def look(self, time, coherence):
         """
         Takes an integration that ends at a time, after end(): returns "" as long as the source may

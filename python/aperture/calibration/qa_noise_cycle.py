@@ -42,6 +42,17 @@ class qa_noise_cycle(gr_unittest.TestCase):
         self.assertEqual(found, ["", "", "", "", "", "", "ended"])
         self.assertFalse(cycle.active)
 
+    def test_taken(self):
+        """Somebody else has the source: a search ends, and what is waited for comes later."""
+        cycle = NoiseCycle(1.0, 10.0)
+        cycle.begin(0.0)
+        cycle.cancel()
+        self.assertFalse(cycle.active or cycle.searching)
+        cycle.begin(5.0)
+        cycle.end(8.0, 0.9)
+        cycle.wait(100.0)
+        self.assertEqual([cycle.look(t, 0.8) for t in (20.0, 117.9, 118.0)], ["", "", "stays"])
+
     def test_switches_that_do_not_answer(self):
         cycle = NoiseCycle(1.0, 10.0)
         cycle.begin(0.0)

@@ -132,11 +132,14 @@ class LiveSource(gr.hier_block2):
             # one alone has nothing to be lined up with
             method="auto" if inputs > 1 else "time",
         )
+        #: the noise_switch of the noise source, to whose port `noise` others may be connected, too;
+        #: None: there is none
+        self.noise_switch = None
         if noise:
             # blocks in Python may live a while longer, and must not keep the receivers open
             self._noise, held = noise, weakref.ref(noise)
-            self._switch = noise_switch(by="call", call=lambda on: held()(on))
-            self.msg_connect(self.align, "noise", self._switch, "noise")
+            self.noise_switch = noise_switch(by="call", call=lambda on: held()(on))
+            self.msg_connect(self.align, "noise", self.noise_switch, "noise")
         for receiver in receivers:
             for channel in range(receiver.channels):
                 self._names.append(
