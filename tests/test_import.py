@@ -78,6 +78,21 @@ class TestImport(unittest.TestCase):
         self.assertEqual(status, 1)
         self.assertIn("\nImportError: NumPy 9.1.0 in", output)
 
+    def test_plans_of_gnuradio(self):
+        """GNU Radio keeps FFTW's plans in HOME for all of its programs: those of a process in which
+        our blocks planned first are read by others, and theirs by ours."""
+        folder = fresh_folder("plans")
+        theirs = "from gnuradio import fft; fft.fft_vcc({}, True, [], False, 1)"
+        ours = "from gnuradio import aperture; kept = aperture.array_source('y8', samples=1000)"
+        environment = {**os.environ, "HOME": str(folder)}
+        environment.pop("APPDATA", None)
+        for points, program in enumerate((theirs, f"{ours}; {theirs}", theirs), 90):
+            output = run_or_fail(
+                self, sys.executable, "-c", program.format(points), env=environment
+            )
+            self.assertNotIn("import_wisdom", output)
+        self.assertTrue((folder / ".gr_fftw_wisdom").exists())
+
     def test_home_that_cannot_be_written(self):
         """GNU Radio wants its folder there: one sentence with what to do."""
         environment = {

@@ -16,11 +16,20 @@
 
 namespace gr::aperture::kernels::host {
 
-//! Makes FFTW itself take the lock, as other blocks plan, too. Call before planning.
+/*!
+ * Makes FFTW itself take the lock, as other blocks plan, too. Call before planning.
+ *
+ * Threads come before the first plan, as in GNU Radio: a planner to which they come later
+ * has its parts in another order, and then FFTW refuses wisdom that other processes have
+ * written, GNU Radio's and ours.
+ */
 inline void make_planner_thread_safe()
 {
     static std::once_flag once;
-    std::call_once(once, fftwf_make_planner_thread_safe);
+    std::call_once(once, [] {
+        fftwf_init_threads();
+        fftwf_make_planner_thread_safe();
+    });
 }
 
 struct plan_deleter {

@@ -63,7 +63,6 @@ const measured_fft& measured_fft::of(int points, bool real)
     const std::lock_guard<std::mutex> guard(mutex);
     if (all.empty()) {
         make_planner_thread_safe();
-        fftwf_init_threads();
         wisdom_file::of_this_computer().load();
     }
     // GNU Radio's transforms leave their number of threads set, for all later plans
