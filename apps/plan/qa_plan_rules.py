@@ -20,6 +20,14 @@ from gnuradio.aperture.testing.folders import InFolder
 BY_OPTIONS = (
     (FX, "-o x.fil", "-o x.fil: expected the name of a file that ends in .uvh5", "outputs.file"),
     (FX, "-o x.ms", None, None),
+    (
+        FX,
+        "-o x.ms --phase-centers sun;zenith",
+        "-o x.ms: expected a name with {phase_center} in it, such as x-{phase_center}.ms, as",
+        "outputs.file",
+    ),
+    (FX, "-o x-{phase_center}.ms --phase-centers sun;zenith", None, None),
+    (FX, "-o x.ms --phase-centers sun", None, None),
     (FX, "-o {beam}.uvh5", "-o {beam}.uvh5: {beam} is not known", "outputs.file"),
     (FX, "-o x.uvh5 --scale kelvin", "--scale kelvin: needs --calibration", "calibration.scale"),
     (FX, "-o {time}.uvh5 --measure-calibration noise --measure-every 60", None, None),

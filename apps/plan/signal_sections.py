@@ -6,10 +6,12 @@
 """Sections of plans from the input to the correlator: what each field means, and the rules between
 fields, which refuse what contradicts itself before anything starts."""
 
+import os
 from dataclasses import dataclass
 
 from .. import calibrator, f_engine, upchanneliser, uvh5_sink
 from .. import zoom as zoom_block
+from ..files.file_names import PHASE_CENTER
 from ..inputs.input_format import InputError
 from ..inputs.registry import read_input
 from ..parameters.description import Integer, Number, Switch, Text
@@ -417,6 +419,15 @@ class Outputs:
             VISIBILITIES if plan.program == FX else VISIBILITIES[:1],
             ("time", "phase_center"),
         )
+        several = len(plan.tracking.centers) > 1
+        if several and self.file is not None and PHASE_CENTER not in self.file:
+            stem, ending = os.path.splitext(self.file)
+            raise plan.error(
+                "outputs.file",
+                f"expected a name with {PHASE_CENTER} in it, such as "
+                f"{stem}-{PHASE_CENTER}{ending}, as there is a file for each phase centre",
+                shown=True,
+            )
         wanted = ("beams.directions", "ring.file", "voltages.file")
         if self.resume:
             self._check_resume(plan)
