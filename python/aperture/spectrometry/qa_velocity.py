@@ -13,6 +13,7 @@ from astropy import units
 from astropy.coordinates import FK4, AltAz, EarthLocation, SkyCoord, SpectralCoord
 from astropy.time import Time
 from astropy.utils import iers
+from scipy.integrate import trapezoid
 
 from gnuradio.aperture.arrays import geometry
 from gnuradio.aperture.arrays.array_description import load_array
@@ -123,7 +124,7 @@ class qa_velocity(unittest.TestCase):
         # far from the plane the gas is thin: a layer of density n and an rms height h has the
         # column n h sqrt(pi/2)/sin b
         speeds, kelvin = galaxy.profile(90.0, 60.0)
-        column = 1.823e18 * np.trapz(-galaxy.SPIN * np.log1p(-kelvin / galaxy.SPIN), speeds)
+        column = 1.823e18 * trapezoid(-galaxy.SPIN * np.log1p(-kelvin / galaxy.SPIN), speeds)
         expected = galaxy.DENSITY * galaxy.LAYER * np.sqrt(np.pi / 2) / np.sin(np.radians(60))
         self.assertAlmostEqual(column / (expected * 3.0857e21), 1, delta=0.02)
         # gas before and behind the galaxy's middle has no velocity along the line of sight
