@@ -7,6 +7,8 @@
 
 from gnuradio import gr
 
+from .. import references
+
 
 class PartGraph(gr.top_block):
     """
@@ -33,7 +35,7 @@ class PartGraph(gr.top_block):
     def ended(self):
         """Returns whether all that comes has been written, or looked at."""
         last = [block for part in self.parts for block in part.last]
-        return bool(last) and all(block.detail().done() for block in last)
+        return bool(last) and all(references.ended(block) for block in last)
 
     def _first(self, name):
         counts = (getattr(part, name)() for part in self.parts)

@@ -13,7 +13,7 @@ and, where voltages are dumped, to voltage_ring, which keeps the frames of the F
 import math
 import os
 
-from .. import dedisperser, power_normalizer, pulse_search
+from .. import dedisperser, power_normalizer, pulse_search, references
 from ..candidate_sink import candidate_sink
 from ..streams.silent_block import silent
 from ..transients.dispersion import channel_frequencies, delay
@@ -151,7 +151,7 @@ class Searching:
 
         def powers_searched():
             """The same, as an item of the powers; None: nothing is searched any more."""
-            done = self.search.detail() and self.search.detail().done()
+            done = references.ended(self.search)
             return None if done else searched() / time
 
         self.table.follow(powers_searched)

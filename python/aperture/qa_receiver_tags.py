@@ -13,6 +13,7 @@ import numpy as np
 import pmt
 from gnuradio import aperture, blocks, gr, gr_unittest
 
+from gnuradio.aperture import references
 from gnuradio.aperture.testing import qa_tools
 from gnuradio.aperture.testing.qa_tools import Flowgraph, rx_time, seconds_between, tags_of
 
@@ -275,7 +276,7 @@ class qa_receiver_tags(gr_unittest.TestCase):
         graph.start()
         graph.sinks[0].wait_for(500)
         block.finish()
-        self.assertTrue(qa_tools.comes_true(block.detail().done))
+        self.assertTrue(qa_tools.comes_true(lambda: references.ended(block)))
         self.assertEqual(block.waiting(), 0)
         gates[500].set()
         graph.wait()

@@ -11,7 +11,8 @@
  * handled in a function in Python there gets lost.
  */
 
-#include <gnuradio/basic_block.h>
+#include <gnuradio/block.h>
+#include <gnuradio/block_detail.h>
 #include <pybind11/pybind11.h>
 #include <algorithm>
 #include <memory>
@@ -82,6 +83,21 @@ void bind_references(py::module& m)
         R"doc(Returns how many pointers to a block there are, in C++ and in Python.
 
 1: only the Python object that is asked about; no flowgraph holds the block.
+)doc");
+    references.def(
+        "ended",
+        [](const py::object& block) {
+            const auto b = std::dynamic_pointer_cast<gr::block>(
+                block.attr("to_basic_block")().cast<block_sptr>());
+            if (!b)
+                throw py::type_error("a block of blocks has no end of its own");
+            const auto detail = b->detail();
+            return detail && detail->done();
+        },
+        py::arg("block"),
+        R"doc(Returns whether a block has come to the end of its data: it is not called any more.
+
+GNU Radio's own way, block.detail().done(), is gone from Python in its 3.11.
 )doc");
     references.def(
         "after_collection",

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from gnuradio import blocks, gr, gr_unittest
 
-from gnuradio.aperture import filterbank_sink, pointing, uvh5_sink
+from gnuradio.aperture import filterbank_sink, pointing, references, uvh5_sink
 from gnuradio.aperture.beams.beams import Beam
 from gnuradio.aperture.streams.python_block import printable, python_block, text_of
 from gnuradio.aperture.testing.arrays import make_array
@@ -195,6 +195,26 @@ except KeyboardInterrupt:
         top = None
         gc.collect()
         self.assertEqual({reference() for reference in references}, {None})
+
+    def test_ended(self):
+        """A block in C++ and one in Python: not connected, while they run, and at their end."""
+        for finite in (True, False):
+            top, sink = gr.top_block(), counter()
+            source = blocks.vector_source_c(np.ones(100), repeat=not finite)
+            self.assertFalse(references.ended(source) or references.ended(sink))
+            top.connect(source, sink)
+            top.start()
+            self.addCleanup(top.stop)
+            self.assertTrue(comes_true(lambda: sink.count >= 100))
+            if finite:
+                for block in (source, sink):
+                    self.assertTrue(comes_true(lambda: references.ended(block)))
+            else:
+                self.assertFalse(references.ended(source) or references.ended(sink))
+                top.stop()
+            top.wait()
+        with self.assertRaisesRegex(TypeError, "block of blocks"):
+            references.ended(hierarchy(counter))
 
     def test_memory(self):
         """100 flowgraphs, each with a block of 8 MB."""
