@@ -133,7 +133,7 @@ def main(words):
         )
 
     def not_come():
-        """What has not come, in words."""
+        """Says what has not come, as a list of texts."""
         text, counts = said(), items()
         found = [f"nothing arrived at {name}" for name, count in counts.items() if count < 2]
         found += [f"no sink says {like}" for like in options.says if not re.search(like, text)]

@@ -262,7 +262,7 @@ class TestExamples(unittest.TestCase):
         for name, limit, missing in (
             ("quiet", "400", ("the curve has", "more than 400")),
             ("silent", "400", ("no sink says never",)),
-            # what no window exceeds tells nothing
+            # a limit that every window exceeds tells nothing
             ("full", "-1", ("points of a curve are drawn before anything has come",)),
         ):
             path = folder / f"{name}.py"

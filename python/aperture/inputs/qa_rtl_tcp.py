@@ -119,7 +119,7 @@ class qa_rtl_tcp(gr_unittest.TestCase):
     def test_settings(self):
         """The bias tee and the crystal's error of one server; a gain that the tuner lacks is
         said."""
-        # it never ends: a connection that is lost is made anew, and the server is told all again
+        # a server that ends is connected to again, and told all again
         with RtlTcpServer(lambda *_: bytes(50000)) as server:
             signals = open_input(
                 f"rtl_tcp:{server.address},bias=1,ppm=-12,rate={RATE},freq=100e6,gain=30"
