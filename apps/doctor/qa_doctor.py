@@ -124,6 +124,8 @@ class Soapy:
 
     SOAPY_SDR_RX, SOAPY_SDR_CF32, SOAPY_SDR_TIMEOUT, SOAPY_SDR_OVERFLOW = 1, "CF32", -1, -4
 
+    SoapySDRKwargs = dict
+
     def __init__(self, *receivers):
         self.opened = []
 

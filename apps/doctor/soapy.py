@@ -77,7 +77,8 @@ def _nearest_rate(ranges, wanted):
 def _prepare(soapy, entry, trial, wanted_rate):
     """Opens a receiver and sets its rate; returns it, or None and says why in the trial."""
     try:
-        device = soapy.Device(entry)
+        # a dictionary itself loses its values on the way with Python 3.13 (Debian 13's 0.8.1)
+        device = soapy.Device(soapy.SoapySDRKwargs(entry))
         receive = soapy.SOAPY_SDR_RX
         trial.automatic_gain = bool(
             device.hasGainMode(receive, 0) and device.getGainMode(receive, 0)

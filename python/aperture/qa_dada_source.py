@@ -8,7 +8,7 @@
 
 import os
 import time
-from datetime import datetime
+from datetime import datetime, timezone
 from fractions import Fraction
 from pathlib import Path
 
@@ -363,7 +363,8 @@ class qa_dada_source(InFolder, gr_unittest.TestCase):
         data = self.integers(8, 10, 2, 2)
         for year, month in steps:
             midnight = unix(f"{year}-{month:02}-01-00:00:00")
-            start = datetime.utcfromtimestamp(midnight - 3600).strftime("%Y-%m-%d-%H:%M:%S")
+            start = datetime.fromtimestamp(midnight - 3600, timezone.utc)
+            start = start.strftime("%Y-%m-%d-%H:%M:%S")
             for late, expected in ((3599, -1), (3601, 0), (7201, 3600)):
                 path = self.write(data, UTC_START=start, OBS_OFFSET=late * 64000000)
                 self.assertEqual(self.first_time(path), (midnight + expected, 0.0))
