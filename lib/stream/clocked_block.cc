@@ -26,7 +26,8 @@ const pmt::pmt_t status_port = pmt::mp("status");
 // Values of rx_time_clock that name no clock.
 constexpr char counted_clock[] = "samples", followed_clock[] = "followed";
 
-//! Compares frequencies; tuners round to a fraction of a hertz, or some hundred at most.
+//! Compares frequencies of two ports; tuners round to a fraction of a hertz, or some
+//! hundred at most.
 bool same_frequency(double a, double b)
 {
     return std::abs(a - b) <= 1e-6 * std::max(std::abs(a), std::abs(b));
@@ -112,7 +113,7 @@ bool clocked_block::start()
     d_settings.clear();
     d_outputs.clear();
     d_companion_seen = 0;
-    d_taken_frequency.reset();
+    d_taken_change.reset();
     for (size_t port = 0; port < d_ports.size(); port++) {
         // With history there are zeros before item 0, but not after lock() and unlock():
         // the items in the buffer tell more than history().
@@ -366,8 +367,11 @@ void clocked_block::resume()
             state.numbered->tick += moved;
     d_alignments++;
     on_moved(moved);
-    if (d_taken_frequency) // rx_freq is tagged on the first item, as at the very start
-        d_changes.insert(d_changes.begin(), { position(), *d_taken_frequency });
+    if (d_taken_change) { // rx_freq is tagged on the first item, as at the very start
+        auto again = *std::exchange(d_taken_change, std::nullopt);
+        again.tick = std::min(position(), next_change()) - 1; // before all others
+        d_changes.insert(d_changes.begin(), again);
+    }
     d_corrected = d_alignment.corrected_at(position());
     on_begin();
     for (auto& state : d_ports)
@@ -441,7 +445,7 @@ void clocked_block::begin()
                  text_of(*frequency) + " Hz, but that of another port " +
                  text_of(*d_frequency) + " Hz; all must be tuned alike");
         else if (frequency)
-            change_frequency(0, *frequency);
+            change_frequency(int(port), 0, std::nullopt, *frequency);
     }
     d_begun = true;
     if (!failed())
@@ -639,9 +643,9 @@ void clocked_block::read_tags_of_item(int port,
             on_loss(port, item);
         }
         if (frequency && frequency != state.frequency) {
-            state.frequency = frequency;
             d_alignment.boundary(port, item);
-            change_frequency(tick_of(port, item), *frequency);
+            change_frequency(port, tick_of(port, item), state.frequency, *frequency);
+            state.frequency = frequency;
             on_tuned(port, item);
         }
     }
@@ -716,12 +720,41 @@ void clocked_block::report_alignment()
              text_of(d_most_gap) + " s (most_gap)");
 }
 
-void clocked_block::change_frequency(int64_t tick, double frequency)
+void clocked_block::change_frequency(int port,
+                                     int64_t tick,
+                                     const std::optional<double>& before,
+                                     double frequency)
 {
-    // all ports are tuned together: the first that changes counts for all
-    if (!d_frequency || !same_frequency(frequency, *d_frequency))
-        d_changes.push_back({ tick, frequency });
     d_frequency = frequency;
+    // no limit below which it would be none: a receiver that follows a Doppler shift
+    // makes many small steps
+    if (frequency == before)
+        return;
+    // The newest tag of a port holds, even where its samples came twice.
+    for (const auto& c : d_changes)
+        if (c.port == port)
+            tick = std::max(tick, c.tick);
+    // Tags are read a port at a time: those of one may lie before others' that were read.
+    const port_change added{ tick, port, frequency };
+    const auto behind = std::upper_bound(
+        d_changes.begin(), d_changes.end(), added, [](const auto& a, const auto& b) {
+            return std::pair(a.tick, a.port) < std::pair(b.tick, b.port);
+        });
+    d_changes.insert(behind, added);
+}
+
+bool clocked_block::is_news(const port_change& c) const
+{
+    const auto& taken = d_taken_change;
+    return !taken || (c.frequency != taken->frequency &&
+                      (c.port == taken->port || c.tick > taken->tick));
+}
+
+int64_t clocked_block::next_change() const
+{
+    const auto next = std::find_if(
+        d_changes.begin(), d_changes.end(), [this](const auto& c) { return is_news(c); });
+    return next == d_changes.end() ? timeline::none : next->tick;
 }
 
 void clocked_block::announce(int64_t tick, const pmt::pmt_t& setting)
@@ -891,13 +924,15 @@ bool clocked_block::take_correction(int64_t tick)
 
 std::vector<clocked_block::change> clocked_block::take_changes(int64_t tick)
 {
-    auto end = std::find_if(d_changes.begin(), d_changes.end(), [=](const change& c) {
-        return c.tick > tick;
-    });
-    std::vector<change> taken(d_changes.begin(), end);
-    d_changes.erase(d_changes.begin(), end);
-    if (!taken.empty())
-        d_taken_frequency = taken.back().frequency;
+    std::vector<change> taken;
+    auto c = d_changes.begin();
+    for (; c != d_changes.end() && c->tick <= tick; ++c) {
+        if (!is_news(*c))
+            continue;
+        taken.push_back({ c->tick, c->frequency });
+        d_taken_change = *c;
+    }
+    d_changes.erase(d_changes.begin(), c);
     return taken;
 }
 

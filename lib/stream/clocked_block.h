@@ -125,7 +125,7 @@ protected:
         int64_t tick;
         double frequency; //!< rx_freq
     };
-    //! Takes the changes that belong to a window at or before a tick.
+    //! Takes the changes, however small, that belong to a window at or before a tick.
     std::vector<change> take_changes(int64_t tick);
 
     //! Announces a setting that holds from a tick on: a dictionary as in a `settings`
@@ -279,10 +279,7 @@ protected:
     look_ahead(int64_t ticks,
                const std::function<void(const timeline::run&, int64_t)>& see) const;
     //! Returns the tick of the first change that was not taken, or timeline::none.
-    int64_t next_change() const
-    {
-        return d_changes.empty() ? timeline::none : d_changes.front().tick;
-    }
+    int64_t next_change() const;
     //! Is called when an unknown number of items was lost before an item of a port.
     virtual void on_loss(int, int64_t) {}
     //! Is called when the frequency of a port changes with an item.
@@ -366,7 +363,12 @@ private:
     //! Sets whose clock rx_time is, by rx_time_clock; no name: by the parameters.
     void set_clock(int port, const pmt::pmt_t& name);
     void report_drift(const stream_alignment::event& e);
-    void change_frequency(int64_t tick, double frequency);
+    //! Notes that a port has another frequency from a tick on than `before`, which is
+    //! nothing where it had none.
+    void change_frequency(int port,
+                          int64_t tick,
+                          const std::optional<double>& before,
+                          double frequency);
     //! Reads a `settings` tag of a block before this one.
     void read_settings(int port, int64_t tick, const pmt::pmt_t& settings);
 
@@ -394,9 +396,19 @@ private:
     };
     output_state& output_of(int port);
     std::vector<output_state> d_outputs;
-    std::optional<double> d_taken_frequency;
-    std::optional<double> d_frequency;
-    std::vector<change> d_changes;
+    struct port_change {
+        int64_t tick;
+        int port;
+        double frequency;
+    };
+    /*!
+     * Returns whether a change is one of the stream: ports are tuned together, and what
+     * another one has said already, be it rounded otherwise, is none.
+     */
+    bool is_news(const port_change& c) const;
+    std::optional<double> d_frequency;  // rx_freq that was read last, on any port
+    std::vector<port_change> d_changes; // not taken yet; in the order of ticks and ports
+    std::optional<port_change> d_taken_change; // the newest one that was taken
     struct announced {
         int64_t tick;
         pmt::pmt_t setting;

@@ -257,6 +257,43 @@ class qa_zoom(gr_unittest.TestCase):
                 ),
             )
 
+    def test_small_steps_of_frequency(self):
+        """
+        A receiver that follows a Doppler shift, by 1 Hz or 100 Hz at 1.4 GHz: each step is said
+        behind the block, from the sample on whose filter lies behind it. The second port's tuner
+        rounds otherwise, which is no step; what the first one says counts.
+        """
+        sky, decimation, offset = 1.4e9, 8, 65536.0
+        steps = {2001: sky + 1, 3000: sky + 2, 4003: sky - 98, 4105: sky - 97, 5200: sky - 96}
+        samples = qa_tools.random_samples(self.rng, "fc32", (2, 9000))
+        begin = [tag for tag in stream_tags() if tag[1] != "rx_freq"]
+
+        def tags_with(rounding):
+            tuned = {0: sky, **steps}.items()
+            return [
+                *begin,
+                *((at, "rx_freq", value + rounding) for at, value in tuned),
+                *(jump(at, at / RATE) for at in steps),
+            ]
+
+        # the first sample whose filter lies behind a step as a whole
+        expected = [(0, sky + offset)]
+        expected += [(-(-at // decimation), value + offset) for at, value in steps.items()]
+        for rounding in (0.0, 0.25):
+            for chunks in (97, 0):
+                with self.subTest(rounding=rounding, chunks=chunks):
+                    graph = Flowgraph(
+                        aperture.zoom(frequency=offset, decimation=decimation, inputs=2),
+                        ports_of(samples, "fc32", 1),
+                        [8, 8],
+                        [tags_with(0.0), tags_with(rounding)],
+                        chunks=chunks,
+                    )
+                    for _ in range(2):
+                        _, found = graph.run()
+                        for port in found:
+                            self.assertEqual(tags_of(port, "rx_freq"), expected)
+
     def test_rate_of_packed_items(self):
         """rx_rate of packed samples counts items of two or four samples."""
         block = aperture.zoom(frequency=-3000.0, decimation=12, inputs=1, input_type="s10")
