@@ -743,11 +743,12 @@ class qa_fx(InFolder, gr_unittest.TestCase):
             time.sleep(0.1)
         self.fail("no data: " + str(process.communicate() if process.poll() is not None else ""))
 
-    def test_interrupt_writes_all_that_was_in_flight(self):
+    def interrupted(self, duration):
+        """Ends a run by Ctrl-C when there are data; its exit status, output and errors."""
         process = start_app(
             *words(
-                f"--input {self.simulation(sample_rate=2e5)} --duration inf --integration "
-                f"0.5 --channels 64 -o {self.output}"
+                f"--input {self.simulation(sample_rate=2e5)} --duration {duration} "
+                f"--integration 0.5 --channels 64 -o {self.output}"
             )
         )
         try:
@@ -756,7 +757,11 @@ class qa_fx(InFolder, gr_unittest.TestCase):
             text, errors = process.communicate(timeout=PATIENCE)
         finally:
             process.kill()
-        self.assertEqual((process.returncode, errors), (0, ""))
+        return process.returncode, text, errors
+
+    def test_interrupt_writes_all_that_was_in_flight(self):
+        code, text, errors = self.interrupted("inf")
+        self.assertEqual((code, errors), (0, ""))
         found = visibilities(self.output)
         said = int(re.search(r"integrations +(\d+) of", text)[1])
         self.assertEqual(len(found["times"]), said)
@@ -769,19 +774,8 @@ class qa_fx(InFolder, gr_unittest.TestCase):
         self.assertTrue(np.all(found["nsamples"][:-1] == 1))
 
     def test_interrupt_of_a_finite_input_is_no_success(self):
-        process = start_app(
-            *words(
-                f"--input {self.simulation(sample_rate=2e5)} --duration 3600 "
-                f"--integration 0.5 --channels 64 -o {self.output}"
-            )
-        )
-        try:
-            self.wait_for_data(process)
-            process.send_signal(signal.SIGINT)
-            text, errors = process.communicate(timeout=PATIENCE)
-        finally:
-            process.kill()
-        self.assertEqual(process.returncode, 130)
+        code, text, errors = self.interrupted("3600")
+        self.assertEqual(code, 130)
         self.assertIn("interrupted before the end of the input", errors)
         self.assertEqual(
             len(visibilities(self.output)["times"]),
