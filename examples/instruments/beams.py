@@ -28,12 +28,13 @@ import time
 
 import numpy as np
 import pmt
-from gnuradio import aperture, blocks, gr
+from gnuradio import aperture, gr
 from instrument import (
     BEST2,
     RMS,
     SOURCE,
     SPECTRA,
+    arrays_of,
     find_device,
     four_bits,
     items_per_second,
@@ -117,10 +118,8 @@ def check(frame, device):
     weights = beam_weights(array, looks(CHECKED), frequencies)
     top = gr.top_block()
     _, (former,) = connect(top, frame, [weights], device, False, 1, incoherent=1)
-    sink = blocks.vector_sink_f((CHECKED + 1) * BEST2.channels)
-    top.connect(former, sink)
-    top.run()
-    powers = np.reshape(sink.data(), (-1, CHECKED + 1, BEST2.channels)).mean(axis=0)
+    (powers,) = arrays_of(top, [(former, 0)], np.float32)
+    powers = powers.mean(axis=0, dtype=float).reshape(CHECKED + 1, BEST2.channels)
 
     # only what the simulator fills: 99 % of the band. The incoherent beam is the sum of the inputs
     inner = slice(8, -8)

@@ -30,16 +30,16 @@ in the folder modes; --write-array writes the array that these need, with antenn
 """
 
 import argparse
-import tempfile
 
 import numpy as np
-from gnuradio import aperture, blocks, gr
+from gnuradio import aperture, gr
 from instrument import (
     BEST2,
     BEST2_SPECTRA,
     RMS,
     SOURCE,
     Instrument,
+    arrays_of,
     find_device,
     four_bits,
     frame_of_spectra,
@@ -266,21 +266,12 @@ def correlation(instrument, data, device):
     RuntimeError: some antennas are fast, and theirs are not the same.
     """
     top = gr.top_block()
-    with tempfile.TemporaryDirectory() as folder:
-        _, engines = connect(top, instrument, data, device, False, 1, instrument.simulated, 1)
-        names = [f"{folder}/{number}" for number in range(len(engines))]
-        for engine, name in zip(engines, names):
-            top.connect(
-                engine, blocks.file_sink(engine.output_signature().sizeof_stream_item(0), name)
-            )
-        top.run()
-        # the blocks of a file of zeros at the end, which fill an integration, are not read
-        visibilities, *fast = [
-            np.fromfile(
-                name, np.complex64, engine.output_signature().sizeof_stream_item(0) // 8
-            ).reshape(instrument.channels, -1)
-            for engine, name in zip(engines, names)
-        ]
+    _, engines = connect(top, instrument, data, device, False, 1, instrument.simulated, 1)
+    # what comes behind the first integration is filled up by zeros
+    visibilities, *fast = [
+        integrations[0].reshape(instrument.channels, -1)
+        for integrations in arrays_of(top, [(engine, 0) for engine in engines], np.complex64)
+    ]
     if fast and not np.array_equal(fast[0], visibilities[:, : fast[0].shape[1]]):
         raise RuntimeError("the fast antennas have other products than the slow ones")
 

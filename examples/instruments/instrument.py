@@ -5,7 +5,6 @@
 #
 """The common parts of these instruments of the literature: simulated samples, and a clock."""
 
-import pathlib
 import tempfile
 import time
 from dataclasses import dataclass, replace
@@ -164,6 +163,30 @@ def find_device(name):
     return "cuda" if "cuda:0" in aperture.devices() else "cpu"
 
 
+def arrays_of(top, outputs, kind):
+    """
+    Runs a flowgraph to its end, and returns what comes out of each output, [item][element].
+
+    Parameters
+    ----------
+    outputs : list of (block, port)
+    kind : type
+        Of an element, in NumPy.
+    """
+    arrays = []
+    with tempfile.TemporaryDirectory() as folder:
+        names = [f"{folder}/{number}" for number in range(len(outputs))]
+        sizes = [block.output_signature().sizeof_stream_item(port) for block, port in outputs]
+        for output, size, name in zip(outputs, sizes, names):
+            top.connect(output, blocks.file_sink(size, name))
+        top.run()
+        for size, name in zip(sizes, names):
+            # items that nobody looks at, as the last integration, are not read into memory
+            found = np.asarray(np.memmap(name, kind, "c"))
+            arrays.append(found.reshape(-1, size // found.itemsize))
+    return arrays
+
+
 def simulate(instrument):
     """int8 [port][sample][input of the port][re, im]: enough for the simulated spectra."""
     samples, ports = instrument.samples(), instrument.ports
@@ -172,14 +195,8 @@ def simulate(instrument):
     source = aperture.array_source(
         instrument.array(), type="sc8", samples=samples, inputs_per_port=inputs_per_port
     )
-    with tempfile.TemporaryDirectory() as folder:
-        files = [str(pathlib.Path(folder) / str(port)) for port in range(ports)]
-        for port, name in enumerate(files):
-            top.connect((source, port), blocks.file_sink(2 * inputs_per_port, name))
-        top.run()
-        data = np.array([np.fromfile(name, np.int8) for name in files]).reshape(
-            ports, samples, inputs_per_port, 2
-        )
+    outputs = [(source, port) for port in range(ports)]
+    data = np.reshape(arrays_of(top, outputs, np.int8), (ports, samples, inputs_per_port, 2))
     if instrument.bits == 8:
         return data
     limit = 2 ** (instrument.bits - 1) - 1
@@ -202,8 +219,6 @@ def frame_of_spectra(instrument, data, device, gain=1.0):
         gain=gain,
         device=device,
     )
-    shape = (instrument.made, instrument.inputs, spectra, 2)
-    sink = blocks.vector_sink_b(int(np.prod(shape)))
     top = gr.top_block()
     for port, samples in enumerate(data):
         top.connect(
@@ -216,10 +231,9 @@ def frame_of_spectra(instrument, data, device, gain=1.0):
             ),
             (f_engine, port),
         )
-    top.connect(f_engine, sink)
-    top.run()
+    ((frame,),) = arrays_of(top, [(f_engine, 0)], np.int8)
+    frame = frame.reshape(instrument.made, instrument.inputs, spectra, 2)
     first = (instrument.made - instrument.coarse) // 2
-    frame = np.array(sink.data(), np.uint8).view(np.int8).reshape(shape)
     return frame[first : first + instrument.coarse]
 
 
