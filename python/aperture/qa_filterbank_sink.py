@@ -30,6 +30,7 @@ from gnuradio.aperture.formats.filterbank.writer import Levels
 from gnuradio.aperture.testing.arrays import make_array
 from gnuradio.aperture.testing.disks import immutable
 from gnuradio.aperture.testing.folders import InFolder
+from gnuradio.aperture.testing.power_files import read_filterbank
 from gnuradio.aperture.testing.qa_tools import comes_true, gr_tags, run_chain
 
 BEAMS = [Beam("A", 120.0, 50.0), Beam("Cas A/1", ra=350.85, dec=58.815), Beam("c", 0.0, 90.0)]
@@ -67,39 +68,6 @@ def tags_of(
     return gr_tags(item, values)
 
 
-def read(path):
-    """Header as a dictionary, and the bytes behind it: by the format's definition, alone."""
-    data = Path(path).read_bytes()
-    place, header = 0, {}
-
-    def string():
-        nonlocal place
-        (length,) = struct.unpack_from("<i", data, place)
-        place += 4 + length
-        return data[place - length : place].decode()
-
-    assert string() == "HEADER_START"
-    while (key := string()) != "HEADER_END":
-        if key in ("source_name", "rawdatafile"):
-            header[key] = string()
-        elif key in (
-            "fch1",
-            "foff",
-            "tstart",
-            "tsamp",
-            "src_raj",
-            "src_dej",
-            "az_start",
-            "za_start",
-        ):
-            (header[key],) = struct.unpack_from("<d", data, place)
-            place += 8
-        else:
-            (header[key],) = struct.unpack_from("<i", data, place)
-            place += 4
-    return header, data[place:]
-
-
 class qa_filterbank_sink(InFolder, gr_unittest.TestCase):
     def setUp(self):
         super().setUp()
@@ -128,7 +96,7 @@ class qa_filterbank_sink(InFolder, gr_unittest.TestCase):
             sink = self.run_sink(items, tags_of(0), products=products)
             self.assertIsNone(sink.error())
             self.assertEqual((sink.integrations(), sink.files()), (9, [str(self.path)]))
-            header, data = read(self.path)
+            header, data = read_filterbank(self.path)
             data = np.frombuffer(data, "<f4").reshape(9, 3 * count, 7)
             # highest channel first
             np.testing.assert_array_equal(data[..., ::-1], items.reshape(9, 3 * count, 7))
@@ -151,7 +119,7 @@ class qa_filterbank_sink(InFolder, gr_unittest.TestCase):
             sorted(path.name for path in self.folder.iterdir()), ["A.fil", "Cas_A_1.fil", "c.fil"]
         )
         for number, path in enumerate(sink.files()):
-            header, data = read(path)
+            header, data = read_filterbank(path)
             data = np.frombuffer(data, "<f4").reshape(9, 4, 7)
             np.testing.assert_array_equal(data[..., ::-1], items[:, number])
             self.assertEqual(
@@ -193,7 +161,7 @@ class qa_filterbank_sink(InFolder, gr_unittest.TestCase):
 
     def check_gathered(self, items, sink):
         for number, path in enumerate(sink.files()):
-            data = np.frombuffer(read(path)[1], "<f4").reshape(-1, 4, items.shape[3])
+            data = np.frombuffer(read_filterbank(path)[1], "<f4").reshape(-1, 4, items.shape[3])
             np.testing.assert_array_equal(data[..., ::-1], items[:, number])
 
     def test_gathers(self):
@@ -222,7 +190,7 @@ class qa_filterbank_sink(InFolder, gr_unittest.TestCase):
         self.assertEqual((together.error(), singly.error()), (None, None))
         self.assertEqual(singly.integrations(), together.integrations())
         for one, other in zip(together.files(), singly.files()):
-            self.assertEqual(read(one)[1], read(other)[1])
+            self.assertEqual(read_filterbank(one)[1], read_filterbank(other)[1])
 
     def test_full_disk_while_gathering(self):
         """Samples that do not fit are not counted, and the error is told."""
@@ -245,13 +213,13 @@ class qa_filterbank_sink(InFolder, gr_unittest.TestCase):
         items = self.powers(2, 6, 1, 4)
         sink = self.run_sink(items, tags_of(0), self.folder / "{beam}.fil", products="power")
         self.assertEqual(len(sink.files()), 6)
-        header, data = read(self.folder / "Cas_A_1_y.fil")
+        header, data = read_filterbank(self.folder / "Cas_A_1_y.fil")
         np.testing.assert_array_equal(
             np.frombuffer(data, "<f4").reshape(2, 4)[:, ::-1], items[:, 3, 0]
         )
         self.assertEqual(header["source_name"], "Cas A/1 y")
         self.run_sink(self.powers(2, 3, 1, 4), tags_of(0), array=array_of("y"), products="power")
-        self.assertEqual(read(self.path)[0]["nifs"], 3)
+        self.assertEqual(read_filterbank(self.path)[0]["nifs"], 3)
 
     def test_header(self):
         for channels in (1, 4, 5):
@@ -263,7 +231,7 @@ class qa_filterbank_sink(InFolder, gr_unittest.TestCase):
             )
             width = 1.5e6 / channels
             for number, beam in enumerate(BEAMS):
-                header = read(sink.files()[number])[0]
+                header = read_filterbank(sink.files()[number])[0]
                 # channel n//2 is at rx_freq
                 top = 1.4e9 + (channels - 1 - channels // 2) * width
                 self.assertAlmostEqual(header["fch1"], top / 1e6, places=9)
@@ -293,7 +261,7 @@ class qa_filterbank_sink(InFolder, gr_unittest.TestCase):
                     )
                     self.assertAlmostEqual(unpacked, value, delta=size / 3600 + 2e-5)
         # the place of Cassiopeia A: 23 h 23 min 24 s, 58 d 48' 54"
-        header = read(self.folder / "Cas_A_1.fil")[0]
+        header = read_filterbank(self.folder / "Cas_A_1.fil")[0]
         self.assertAlmostEqual(header["src_raj"], 232324.0, delta=1e-3)
         self.assertAlmostEqual(header["src_dej"], 584854.0, delta=1e-3)
 
@@ -320,7 +288,7 @@ class qa_filterbank_sink(InFolder, gr_unittest.TestCase):
         items[200, 1, 0, 3] = 1e9
         items[201, 1, 0, 3] = -1e9
         sink = self.run_sink(items, tags_of(0), nbits=8, products="IQUV", level_integrations=100)
-        header, data = read(self.path)
+        header, data = read_filterbank(self.path)
         self.assertEqual(header["nbits"], 8)
         data = np.frombuffer(data, np.uint8).reshape(300, 3, 4, 5)[..., ::-1]
         mean, deviation = data[:100].mean(axis=0), data[:100].std(axis=0)
@@ -340,7 +308,7 @@ class qa_filterbank_sink(InFolder, gr_unittest.TestCase):
         items[:, 0, 0, 2] = 3.0
         items[:, 0, 0, 3] = 0.0
         sink = self.run_sink(items, tags_of(0), nbits=8)
-        data = np.frombuffer(read(self.path)[1], np.uint8).reshape(7, 3, 5)[..., ::-1]
+        data = np.frombuffer(read_filterbank(self.path)[1], np.uint8).reshape(7, 3, 5)[..., ::-1]
         self.assertEqual(sink.integrations(), 7)
         # constant powers are where the mean belongs
         self.assertTrue(np.all(data[:, 0, 2:4] == 64))
@@ -352,7 +320,7 @@ class qa_filterbank_sink(InFolder, gr_unittest.TestCase):
         with mock.patch("gnuradio.aperture.files.file_lock.create", create):
             sink = self.run_sink(items, tags_of(0), nbits=8, level_integrations=40)
         self.assertEqual(sink.error(), f"{self.path}: No space left on device")
-        header, data = read(self.path)
+        header, data = read_filterbank(self.path)
         self.assertEqual((header["nbits"], sink.integrations()), (32, 50))
         np.testing.assert_array_equal(
             np.frombuffer(data, "<f4").reshape(50, 3, 4)[..., ::-1],
@@ -437,7 +405,7 @@ class qa_filterbank_sink(InFolder, gr_unittest.TestCase):
                 self.assertIsNone(sink.error())
             else:
                 self.assertRegex(sink.error(), "not permitted")
-            header, data = read(self.path)
+            header, data = read_filterbank(self.path)
             self.assertEqual(header["nbits"], 32)
             np.testing.assert_array_equal(
                 np.frombuffer(data, "<f4").reshape(20, 3, 4)[..., ::-1], items[:, :, 0]
@@ -480,7 +448,7 @@ class qa_filterbank_sink(InFolder, gr_unittest.TestCase):
         )
         self.assertTrue(part.is_symlink())
         self.assertEqual(precious.read_text(), "precious")
-        header, data = read(self.path)
+        header, data = read_filterbank(self.path)
         self.assertEqual((header["nbits"], len(data)), (32, 20 * 48))
 
     def test_what_a_killed_process_left(self):
@@ -498,7 +466,7 @@ class qa_filterbank_sink(InFolder, gr_unittest.TestCase):
         sink = self.run_sink(items, tags_of(0), nbits=8)
         self.assertRegex(sink.error(), f"{part}: .*none of this format, which is left as it is")
         self.assertEqual(part.read_text(), "mine")
-        self.assertEqual(read(self.path)[0]["nbits"], 32)
+        self.assertEqual(read_filterbank(self.path)[0]["nbits"], 32)
 
     def test_file_by_a_link(self):
         """The name that the user gives may be one, and stays one."""
@@ -509,7 +477,7 @@ class qa_filterbank_sink(InFolder, gr_unittest.TestCase):
                 self.run_sink(5 + self.powers(20, 3, 1, 4), tags_of(0), nbits=nbits).error()
             )
             self.assertTrue(self.path.is_symlink())
-            self.assertEqual(read(target)[0]["nbits"], nbits)
+            self.assertEqual(read_filterbank(target)[0]["nbits"], nbits)
         self.assertEqual(sorted(os.listdir(self.folder)), ["target.fil", "test.fil"])
 
     # ---- names
@@ -547,7 +515,9 @@ class qa_filterbank_sink(InFolder, gr_unittest.TestCase):
                 sink.files(),
                 [str(self.folder / f"{name}-{text}.fil") for name in ("A", "Cas_A_1", "c")],
             )
-            self.assertEqual(read(sink.files()[1])[0]["rawdatafile"], f"Cas_A_1-{text}.fil")
+            self.assertEqual(
+                read_filterbank(sink.files()[1])[0]["rawdatafile"], f"Cas_A_1-{text}.fil"
+            )
         self.assertEqual(len(os.listdir(self.folder)), 6)
         sink = self.run_sink(
             self.powers(5, 3, 1, 4), tags_of(0, (1704067200, 0.0)), path, overwrite=False
@@ -601,7 +571,7 @@ class qa_filterbank_sink(InFolder, gr_unittest.TestCase):
             sorted([*names, *(name + ".missing" for name in names), *left]),
         )
         for number, name in enumerate(names):
-            header, data = read(self.folder / name)
+            header, data = read_filterbank(self.folder / name)
             self.assertEqual(header["nbits"], nbits)
             data = np.frombuffer(data, "<f4" if nbits == 32 else np.uint8).reshape(50, 4)[:, ::-1]
             if nbits == 32:
@@ -630,7 +600,7 @@ class qa_filterbank_sink(InFolder, gr_unittest.TestCase):
 
         def replace(old, new):
             self.assertTrue(Path(f"{new}.missing").exists())
-            seen.append(read(new)[0]["nbits"])
+            seen.append(read_filterbank(new)[0]["nbits"])
             real(old, new)
 
         for link in (os.link, self.no_links):
@@ -680,9 +650,9 @@ class qa_filterbank_sink(InFolder, gr_unittest.TestCase):
 
         sink, items, lost = self.run_failing(replace)
         self.assertRegex(sink.error(), f"c.fil: Input/output error; what was there is {old_name}")
-        self.assertEqual(read(old_name)[0]["nbits"], 32)
-        self.assertEqual(read(self.folder / "A.fil")[0]["nbits"], 8)
-        self.assertEqual(read(self.folder / "c.fil")[0]["nbits"], 32)
+        self.assertEqual(read_filterbank(old_name)[0]["nbits"], 32)
+        self.assertEqual(read_filterbank(self.folder / "A.fil")[0]["nbits"], 8)
+        self.assertEqual(read_filterbank(self.folder / "c.fil")[0]["nbits"], 32)
         old_name.rename(self.folder / "A.fil")
 
     def test_a_partial_integration_is_left_out(self):
@@ -690,7 +660,9 @@ class qa_filterbank_sink(InFolder, gr_unittest.TestCase):
             self.powers(5, 3, 1, 4),
             tags_of(0) + tags_of(4, (1704067200, 0.29), rate=None, spectra=20, partial=True),
         )
-        self.assertEqual((sink.integrations(), len(read(self.path)[1])), (4, 4 * 3 * 4 * 4))
+        self.assertEqual(
+            (sink.integrations(), len(read_filterbank(self.path)[1])), (4, 4 * 3 * 4 * 4)
+        )
 
     def test_what_contradicts_itself(self):
         later = dict(time=None, frequency=None, bandwidth=None, rate=None, spectra=None)
@@ -715,7 +687,7 @@ class qa_filterbank_sink(InFolder, gr_unittest.TestCase):
             # samples before the error are good
             self.assertEqual(self.path.exists(), written > 0)
             if written:
-                self.assertEqual(len(read(self.path)[1]), 3 * 3 * 4 * 4)
+                self.assertEqual(len(read_filterbank(self.path)[1]), 3 * 3 * 4 * 4)
         sink = self.run_sink(
             self.powers(5, 3, 1, 4),
             tags_of(0) + tags_of(3, **{**later, "time": (1704067200, 0.2800001)}),
@@ -756,7 +728,7 @@ class qa_filterbank_sink(InFolder, gr_unittest.TestCase):
             self.assertEqual((sink.integrations(), sink.filled()), (30, 5))
             powers = np.concatenate(
                 [
-                    np.frombuffer(read(path)[1], "<f4").reshape(30, -1, 4, 5)[..., ::-1]
+                    np.frombuffer(read_filterbank(path)[1], "<f4").reshape(30, -1, 4, 5)[..., ::-1]
                     for path in sink.files()
                 ],
                 axis=1,
@@ -788,7 +760,7 @@ class qa_filterbank_sink(InFolder, gr_unittest.TestCase):
                     tagged += tags_of(at, **there, counted=counted)
                 tagged += tags_of(at + 3, **there, counted=[9])
                 sink = self.run_sink(sent, tagged, nbits=8, products="IQUV", level_integrations=50)
-                data = np.frombuffer(read(self.path)[1], np.uint8).reshape(80, 3, 4, 5)
+                data = np.frombuffer(read_filterbank(self.path)[1], np.uint8).reshape(80, 3, 4, 5)
                 self.assertEqual(sink.filled(), 3)
                 self.assertTrue(
                     np.all(data[at : at + 3, rows] == np.reshape([64, 128, 128, 128], (4, 1)))
@@ -821,7 +793,9 @@ class qa_filterbank_sink(InFolder, gr_unittest.TestCase):
                 np.testing.assert_array_equal(
                     self.missing(24, 3), np.isin(range(24), range(5, 12))[:, None] & [True] * 3
                 )
-                data = np.frombuffer(read(self.path)[1], "<f4" if nbits == 32 else np.uint8)
+                data = np.frombuffer(
+                    read_filterbank(self.path)[1], "<f4" if nbits == 32 else np.uint8
+                )
                 data = data.reshape(24, 3)
                 if nbits == 32:
                     came = items[[*range(12), *range(15, 20)], :, 0, 0]
@@ -885,7 +859,7 @@ class qa_filterbank_sink(InFolder, gr_unittest.TestCase):
         expected = np.zeros((30, 3), bool)
         expected[8:14, 1] = True
         np.testing.assert_array_equal(self.missing(30, 3), expected)
-        powers = np.frombuffer(read(self.path)[1], "<f4").reshape(30, 3, channels)
+        powers = np.frombuffer(read_filterbank(self.path)[1], "<f4").reshape(30, 3, channels)
         self.assertGreater(powers.min(), 0.3)
         np.testing.assert_allclose(powers.mean(axis=(0, 2)), [2, 2, 10 / 3], rtol=0.2)
 
@@ -976,7 +950,7 @@ class qa_filterbank_sink(InFolder, gr_unittest.TestCase):
                     )
                 ],
             )
-            header, data = read(named)
+            header, data = read_filterbank(named)
             self.assertEqual(
                 (header["nbits"], len(data)),
                 (nbits, 50 * 4 * (1 if "{" in name else 3) * nbits // 8),
@@ -1003,7 +977,7 @@ class qa_filterbank_sink(InFolder, gr_unittest.TestCase):
         self.assertIsNone(sink.error())
         self.assertEqual(len(errors), 1)
         self.assertRegex(errors[0], "another program or block writes this file")
-        header, data = read(self.path)
+        header, data = read_filterbank(self.path)
         self.assertEqual((header["nbits"], len(data)), (8, 50 * 12))
 
     def test_times_of_which_the_rotation_of_the_earth_is_not_known(self):
@@ -1041,7 +1015,7 @@ class qa_filterbank_sink(InFolder, gr_unittest.TestCase):
         os.waitpid(child, 0)
         self.assertIn("test.fil: File too large", text)
         if self.path.exists():
-            size = len(read(self.path)[1])
+            size = len(read_filterbank(self.path)[1])
             self.assertEqual(size % 48, 0)
             self.assertEqual(size // 48, int(text.splitlines()[-1]))
 
@@ -1096,7 +1070,7 @@ os._exit(1)
         self.assertIsNone(child.poll())
         child.send_signal(signal.SIGKILL)
         child.wait()
-        header, data = read(self.path)
+        header, data = read_filterbank(self.path)
         # all that is there is whole samples
         samples = np.frombuffer(data[: len(data) // 768 * 768], "<f4").reshape(-1, 3, 64)[..., ::-1]
         self.assertGreater(len(samples), 100)
@@ -1164,7 +1138,7 @@ os._exit(1)
         ascending = np.array([1497.0, 1498.0, 1499.0, 1500.0]) * 1e6
         data = np.arange(-100, 100, dtype=np.int8).reshape(50, 4)
 
-        def read(*entries, content=data):
+        def read_filterbank(*entries, content=data):
             self.path.write_bytes(self.header(*entries) + content.tobytes())
             return FilterbankFile(self.path)
 
@@ -1178,7 +1152,7 @@ os._exit(1)
             [("nbins", "i", 1)],
         ):
             with self.subTest(more=more):
-                file = read(*more, *needed, *band)
+                file = read_filterbank(*more, *needed, *band)
                 np.testing.assert_allclose(file.frequencies, ascending)
                 np.testing.assert_array_equal(file.read()[:, 0], data.view(np.uint8)[:, ::-1])
                 for key, _kind, value in more:
@@ -1188,16 +1162,16 @@ os._exit(1)
             *(("fchannel", "d", 1500.0 - i) for i in range(4)),
             ("FREQUENCY_END", "", None),
         ]
-        file = read(*needed, *table)
+        file = read_filterbank(*needed, *table)
         np.testing.assert_allclose(file.frequencies, ascending)
         np.testing.assert_array_equal(file.read()[:, 0], data.view(np.uint8)[:, ::-1])
         for wrong in ([*table[:3], *table[4:]], [*table[:2], *table[1:5]]):
             with self.assertRaisesRegex(ValueError, r"frequencies \(fchannel\) of 4 channels: "):
-                read(*needed, *wrong)
+                read_filterbank(*needed, *wrong)
         for bits, kind in ((8, "i1"), (16, "<i2"), (32, "<f4")):
             values = np.arange(-100, 100).reshape(50, 4) * (1 if bits == 8 else 300)
             for signed in (1, 0):
-                file = read(
+                file = read_filterbank(
                     *needed,
                     *band,
                     ("nbits", "i", bits),

@@ -8,7 +8,6 @@
 
 import json
 import math
-import struct
 from pathlib import Path
 
 import h5py
@@ -28,6 +27,7 @@ from gnuradio.aperture.testing import qa_tools
 from gnuradio.aperture.testing.arrays import make_array
 from gnuradio.aperture.testing.folders import InFolder
 from gnuradio.aperture.testing.item_stream import Log, caller
+from gnuradio.aperture.testing.power_files import read_filterbank
 from gnuradio.aperture.testing.sky_model import geometric_delays
 from gnuradio.aperture.testing.voltage_files import read_dada, read_guppi, read_sigmf
 from gnuradio.aperture.tracking.directions import Direction
@@ -355,7 +355,7 @@ class qa_settings(InFolder, gr_unittest.TestCase):
         self.assertEqual(["one", "zenith", "other", "zenith"], names)
         ends = []
         for path, direction in zip(sink.files()[::2], (self.one, self.other)):
-            header, data = filterbank_header(path)
+            header, data = read_filterbank(path)
             self.assertEqual(direction.name, header["source_name"])
             self.assertAlmostEqual(degrees_of(header["src_raj"]) * 15, direction.ra, delta=1e-5)
             self.assertAlmostEqual(degrees_of(header["src_dej"]), direction.dec, delta=1e-5)
@@ -520,29 +520,6 @@ def degrees_of_text(text):
     """Degrees (or hours) of dd:mm:ss.s."""
     whole, minutes, seconds = map(float, text.lstrip("+-").split(":"))
     return (-1 if text.startswith("-") else 1) * (whole + minutes / 60 + seconds / 3600)
-
-
-def filterbank_header(path):
-    """Header as a dictionary, and the bytes behind it: by the format's definition, alone."""
-    data = Path(path).read_bytes()
-    place, header = 0, {}
-
-    def string():
-        nonlocal place
-        (length,) = struct.unpack_from("<i", data, place)
-        place += 4 + length
-        return data[place - length : place].decode()
-
-    assert string() == "HEADER_START"
-    while (key := string()) != "HEADER_END":
-        if key in ("source_name", "rawdatafile"):
-            header[key] = string()
-            continue
-        doubles = ("fch1", "foff", "tstart", "tsamp", "src_raj", "src_dej", "az_start", "za_start")
-        kind = "<d" if key in doubles else "<i"
-        (header[key],) = struct.unpack_from(kind, data, place)
-        place += struct.calcsize(kind)
-    return header, data[place:]
 
 
 if __name__ == "__main__":

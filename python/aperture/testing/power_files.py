@@ -3,9 +3,10 @@
 #
 # SPDX-License-Identifier: GPL-3.0-or-later
 #
-"""Files of powers as other programs write them, made by nothing of ours but struct and NumPy."""
+"""Files of powers of other programs, made and read by nothing of ours but struct and NumPy."""
 
 import struct
+from pathlib import Path
 
 import numpy as np
 
@@ -58,6 +59,30 @@ def sigproc_header(style="sigproc", **values):
         form = FORMS.get(key, "i")
         found += word(key) + (word(value) if form == "s" else struct.pack("<" + form, value))
     return found + word("HEADER_END")
+
+
+def read_filterbank(path):
+    """The header of a file as a dictionary, and the bytes behind it, by the format's definition."""
+    data = Path(path).read_bytes()
+    place, header = 0, {}
+
+    def value(form):
+        nonlocal place
+        (number,) = struct.unpack_from("<" + form, data, place)
+        place += struct.calcsize("<" + form)
+        return number
+
+    def string():
+        nonlocal place
+        length = value("i")
+        place += length
+        return data[place - length : place].decode()
+
+    assert string() == "HEADER_START"
+    while (key := string()) != "HEADER_END":
+        form = FORMS.get(key, "i")
+        header[key] = string() if form == "s" else value(form)
+    return header, data[place:]
 
 
 def packed(values, bits, high_first=False):
