@@ -267,7 +267,7 @@ def correlation(instrument, data, device):
     """
     top = gr.top_block()
     _, engines = connect(top, instrument, data, device, False, 1, instrument.simulated, 1)
-    # what comes behind the first integration is filled up by zeros
+    # the first integration has all spectra; zeros fill up what comes behind it
     visibilities, *fast = [
         integrations[0].reshape(instrument.channels, -1)
         for integrations in arrays_of(top, [(engine, 0) for engine in engines], np.complex64)
