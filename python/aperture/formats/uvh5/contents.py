@@ -162,7 +162,7 @@ class Uvh5Contents:
                     )
 
     def flush(self):
-        """Writes what write() has left for later: the rows of headers, and tables."""
+        """Writes what write() has left for later: the rows of headers."""
         if self._waiting:
             self._add_rows(self._layout.rows(self._waiting))
             self._waiting = []
@@ -171,7 +171,6 @@ class Uvh5Contents:
             self._statistics = []
         self._file.set(ROWS, self._count * self._baselines)
         self._file.set(TIMES, self._times)
-        self._file.flush()
 
     def publish(self, alone):
         """Publishes what was flushed; alone: as `GrowingFile` says."""

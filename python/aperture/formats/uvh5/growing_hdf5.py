@@ -13,6 +13,9 @@ nothing that a reader may look at is changed afterwards:
 - The headers of datasets that grow, and of the groups on the way to them, are written anew for
   each state, together (a *root*). A state is published by the one number in the file's superblock
   that says where its root is.
+- Nodes of trees are filled where they are. What comes into them is behind the state before, but
+  who walks through a tree sees it: when a writer is killed, all that they point to is there, and
+  lies before the file's end that the superblock says.
 - The room of a root is used again if nobody has had the file open since it was published.
 
 A copy that is read from the front has therefore the state of its first block, and a reader that of
@@ -83,7 +86,8 @@ class ChunkTree:
         )
         self._bytes = NODE_HEADER + (ENTRIES + 1) * self._record.itemsize - 8
         self._nodes = []  # [level], the one on the right: see _new_node
-        self._changed = []  # nodes that were changed since the last flush()
+        #: address -> node, of those that were changed since the last state was published
+        self.changed = {}
         self._spare = []  # addresses of room for nodes
 
     @property
@@ -92,7 +96,7 @@ class ChunkTree:
         return self._nodes[-1]["address"] if self._nodes else UNDEFINED
 
     def reserve(self, count):
-        """Makes room for so many chunks more, so that neither add() nor flush() needs any."""
+        """Makes room for so many chunks more, so that neither add() nor write() needs any."""
         needed, more = 0, count
         for node in self._nodes:
             more = max(0, -(-(node["used"] + more - ENTRIES) // ENTRIES))
@@ -117,10 +121,6 @@ class ChunkTree:
         if left is not None:
             left["right"] = node["address"]
         return node
-
-    def _change(self, node):
-        if not any(node is changed for changed in self._changed):
-            self._changed.append(node)
 
     def add(self, offsets, addresses, size, mask=0):
         """
@@ -159,7 +159,7 @@ class ChunkTree:
                 node = self._new_node(level, full)
                 # the end of one is where the next begins
                 full["records"]["offset"][ENTRIES] = entry["offset"][0]
-                self._change(full)
+                self.changed[full["address"]] = full
                 entry["child"] = node["address"]
                 if level + 1 == len(self._nodes):
                     self._add(level + 1, entry)
@@ -175,20 +175,21 @@ class ChunkTree:
             # nothing is behind the last chunk, in any of the levels
             for each in self._nodes[level:]:
                 each["records"]["offset"][each["used"]] = last
-                self._change(each)
+                self.changed[each["address"]] = each
 
-    def flush(self):
-        """Writes what was added. For who has a dataset's older header open, which ends before it,
-        nothing changes: the number of entries comes after them."""
-        while self._changed:
-            node = self._changed[0]
+    def write(self):
+        """Writes the nodes that were changed, where the superblock says an end of the file that is
+        behind them. For who has a dataset's older header open, which ends before it, nothing
+        changes: the number of entries comes after them, and a node after those that it names,
+        children and the one on its right."""
+        newest_first = list(self.changed.values())[::-1]
+        for node in sorted(newest_first, key=lambda node: node["level"]):
             records = node["records"].tobytes()[: self._bytes - NODE_HEADER]
             self._space.write(records, node["address"] + NODE_HEADER)
             header = struct.pack(
                 "<4sBBHQQ", b"TREE", 1, node["level"], node["used"], node["left"], node["right"]
             )
             self._space.write(header, node["address"])
-            del self._changed[0]
 
 
 class _Growing:
@@ -250,13 +251,24 @@ class GrowingHdf5:
             raise RuntimeError(f"HDF5 made a superblock of version {image[8]}, and not 0")
         self._template, self._places, self._of_rows, self._of_values = self._make_template()
         self._places_of_roots = []
-        #: the address of what is published, and of all that somebody may have open
-        self.roots = None, frozenset()
+        # the address of what is published, and of all that somebody may have open
+        self._roots = None, frozenset()
         # until something is published, a reader finds the empty file that the library made
         space.allocate(image)
         # one is published, one was so before, and one is free
         for _ in range(3):
             self._places_of_roots.append(space.allocate(self._template))
+
+    @property
+    def roots(self):
+        """The published state, to be set again where a file that got a later one is given up."""
+        return self._roots, [growing.tree.changed for growing in self._growing.values()]
+
+    @roots.setter
+    def roots(self, roots):
+        self._roots, changed = roots
+        for growing, nodes in zip(self._growing.values(), changed, strict=True):
+            growing.tree.changed = nodes
 
     @staticmethod
     def _objects(group):
@@ -346,7 +358,7 @@ class GrowingHdf5:
         chunks : dict
             Name of a dataset -> chunks that it will get by add_chunks().
         """
-        if not self._free_roots(self.roots[1]):
+        if not self._free_roots(self._roots[1]):
             self._places_of_roots.append(self._space.allocate(self._template))
         for name, count in chunks.items():
             self._growing[name].tree.reserve(count)
@@ -400,14 +412,9 @@ class GrowingHdf5:
         """The room for roots that nobody can have open."""
         return [address for address in self._places_of_roots if address not in seen]
 
-    def flush(self):
-        """Writes the tables of what was added; it is not published by that."""
-        for growing in self._growing.values():
-            growing.tree.flush()
-
     def publish(self, alone):
         """
-        Publishes the state that was flushed, for which reserve() has made room.
+        Publishes what was added, for which reserve() has made room.
 
         Parameters
         ----------
@@ -419,7 +426,7 @@ class GrowingHdf5:
         OSError
             The state before is still published.
         """
-        current, seen = self.roots
+        current, seen = self._roots
         if alone:
             seen = {current}
         root, base = bytearray(self._template), self._free_roots(seen)[0]
@@ -432,11 +439,16 @@ class GrowingHdf5:
         for name, place in self._of_values.items():
             root[place : place + 8] = self._values[name][0].tobytes()
         self._space.write(root, base)
-        # one after the other, for who reads in between: the end first
+        # one after the other, for who reads in between, and for a writer that is killed: the end
+        # first, as the library refuses what a tree names behind it
         self._space.write(struct.pack("<Q", self._space.end), END)
+        for growing in self._growing.values():
+            growing.tree.write()
         if current is None:
             # nothing of the root is cached here
             self._space.write(struct.pack("<Q24x", base), ROOT)
         else:
             self._space.write(struct.pack("<Q", base), ROOT)
-        self.roots = base, seen | {base}
+        self._roots = base, seen | {base}
+        for growing in self._growing.values():
+            growing.tree.changed = {}

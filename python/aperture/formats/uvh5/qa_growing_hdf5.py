@@ -8,6 +8,7 @@
 
 import os
 import zlib
+from unittest import mock
 
 import h5py
 import numpy as np
@@ -20,6 +21,7 @@ from gnuradio.aperture.testing.folders import InFolder
 
 ROWS, CHANNELS, PARTS = 3, 6, 3
 ROW_CHUNK = 100
+PAGE = 4096  # bytes, at whose multiples a write ends if its process is killed
 
 
 def fill(file):
@@ -88,7 +90,6 @@ class qa_growing_hdf5(InFolder, gr_unittest.TestCase):
         self.values.append(values)
         self.weights.append(weights)
         self.file.set("Header/count", count + 1)
-        self.file.flush()
         self.file.publish(alone)
 
     def check(self, file, count):
@@ -130,6 +131,81 @@ class qa_growing_hdf5(InFolder, gr_unittest.TestCase):
             copy.write_bytes(superblock + content[96:])
             with h5py.File(copy) as file:
                 self.check(file, number)
+
+    def add_by_writes(self, alone):
+        """Adds three rows as add(), and gives what each write has written: (address, bytes)."""
+        written, write = [], Space.write
+
+        def record(space, data, address):
+            left, at = bytes(memoryview(data).cast("B")), address
+            while left:
+                length = PAGE - at % PAGE
+                written.append((at, left[:length]))
+                left, at = left[length:], at + length
+            write(space, data, address)
+
+        with mock.patch.object(Space, "write", record):
+            self.add(alone)
+        return written
+
+    def check_by_walk(self, file):
+        """Walks through all trees, which reading needs not do, and copies."""
+        with h5py.File("walk", "w", driver="core", backing_store=False) as copy:
+            for name in ("Data/values", "Data/weights", "Header/time", "Header/uvw"):
+                data = file[name]
+                for number in range(data.id.get_num_chunks()):
+                    stored = data.id.get_chunk_info(number)
+                    self.assertEqual(stored.chunk_offset[0] % data.chunks[0], 0)
+                file.copy(name, copy, name=name)
+                np.testing.assert_array_equal(copy[name][()], data[()])
+
+    def test_killed_at_any_write(self):
+        """After each write of one that publishes, the file holds the state before or the new one:
+        where nodes and levels of the trees begin (64 entries are a node), and where none does."""
+        self.begin()
+        seen = set()
+        path = self.folder / "killed.h5"
+        for number in range(1, 66):
+            if number not in (2, 22, 43, 44, 65):
+                self.add()
+                continue
+            content = bytearray(self.path.read_bytes())
+            for address, data in [(0, b""), *self.add_by_writes(alone=number % 2 == 0)]:
+                content.extend(bytes(max(0, address + len(data) - len(content))))
+                content[address : address + len(data)] = data
+                # a file that grows is longer than its contents
+                path.write_bytes(content + bytes(1 << 16))
+                with h5py.File(path) as file:
+                    count = int(file["Header/count"][()])
+                    self.assertIn(count, (number - 1, number))
+                    self.check(file, count)
+                    self.check_by_walk(file)
+                seen.add((number, number - count))
+            self.assertEqual(bytes(content), self.path.read_bytes())
+        self.assertEqual(seen, {(n, old) for n in (2, 22, 43, 44, 65) for old in (0, 1)})
+
+    def test_copy_that_is_given_up(self):
+        """A state that was published in a copy of the file alone is published in the file later,
+        with the nodes of trees that it changes."""
+        self.begin()
+        for _ in range(42):
+            self.add()
+        with mock.patch.object(self.file, "publish"):
+            self.add()
+        roots, ours = self.file.roots, self.space.descriptor
+        copy = self.folder / "copy.h5"
+        copy.write_bytes(self.path.read_bytes())
+        self.space.descriptor = os.open(copy, os.O_RDWR)
+        self.addCleanup(os.close, self.space.descriptor)
+        self.file.publish(True)
+        self.space.descriptor, self.file.roots = ours, roots
+        for path, count in ((copy, 43), (self.path, 42)):
+            with h5py.File(path) as file:
+                self.check(file, count)
+        self.add()
+        with h5py.File(self.path) as file:
+            self.check(file, 44)
+            self.check_by_walk(file)
 
     def test_changed_by_the_library(self):
         """A file that has been closed is changed by HDF5 like its own."""
