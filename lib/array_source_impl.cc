@@ -57,10 +57,7 @@ long double seconds_between(const std::string& parameter,
                             const exact_time& from,
                             const exact_time& to)
 {
-    require(from.first < timestamp::end_of_time && from.second >= 0 && from.second < 1,
-            parameter,
-            std::to_string(from.first) + " s and " + text_of(from.second) + " s",
-            "whole seconds before the year 10000 and a fraction of 0 to below 1");
+    require_time(parameter, from);
     return (long double)(int64_t(to.first) - int64_t(from.first)) +
            ((long double)(to.second) - from.second);
 }
@@ -167,12 +164,7 @@ int output_item_size(const simulator::parameters& k)
 void check(const array_source::parameters& p)
 {
     require_range("samples", p.samples, 0, std::numeric_limits<int64_t>::max());
-    require(p.start_time.first < timestamp::end_of_time && p.start_time.second >= 0 &&
-                p.start_time.second < 1,
-            "start_time",
-            std::to_string(p.start_time.first) + " s and " +
-                text_of(p.start_time.second) + " s",
-            "whole seconds before the year 10000 and a fraction of 0 to below 1");
+    require_time("start_time", p.start_time);
     // GNU Radio's edges in host memory take two of 4096 shared memory segments each
     require_range("ports (inputs / inputs_per_port)",
                   int64_t(p.inputs.size()) / std::max(1, p.inputs_per_port),

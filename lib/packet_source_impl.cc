@@ -87,12 +87,7 @@ packet_source::sptr packet_source::make(const parameters& p)
             "at least one, or `files`");
     require(
         !p.masks || plan.frames(), "masks", "true", "false where there are no frames");
-    require(p.start_time.first < timestamp::end_of_time && p.start_time.second >= 0 &&
-                p.start_time.second < 1,
-            "start_time",
-            std::to_string(p.start_time.first) + " s and " +
-                text_of(p.start_time.second) + " s",
-            "whole seconds before the year 10000 and a fraction of 0 to below 1");
+    require_time("start_time", p.start_time);
     return gnuradio::make_block_sptr<packet_source_impl>(p, plan);
 }
 

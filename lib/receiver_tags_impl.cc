@@ -40,15 +40,6 @@ void require_frequency(double frequency)
         std::isfinite(frequency), "center_frequency", text_of(frequency), "a finite one");
 }
 
-timestamp require_time(const char* name, const std::pair<uint64_t, double>& time)
-{
-    require(time.first < timestamp::end_of_time && time.second >= 0 && time.second < 1,
-            name,
-            std::to_string(time.first) + " s and " + text_of(time.second) + " s",
-            "whole seconds before the year 10000 and a fraction of 0 to below 1");
-    return { int64_t(time.first), time.second };
-}
-
 //! Returns a time, or nothing for what cannot be one.
 std::optional<timestamp> time_or_nothing(const timestamp& t)
 {

@@ -106,12 +106,7 @@ void set_common(recording& r, const Parameters& p, const formats::ratio& rate)
                 ", or 0 for all of them");
     (r.channelised ? r.channelised->inputs_per_port : r.layout.inputs_per_port) = each;
     require(!p.files.empty(), "files", "an empty list", "at least one name");
-    require(p.start_time.first < timestamp::end_of_time && p.start_time.second >= 0 &&
-                p.start_time.second < 1,
-            "start_time",
-            std::to_string(p.start_time.first) + " s and " +
-                text_of(p.start_time.second) + " s",
-            "whole seconds before the year 10000 and a fraction of 0 to below 1");
+    require_time("start_time", p.start_time);
     require(std::isfinite(p.center_frequency),
             "center_frequency",
             text_of(p.center_frequency),

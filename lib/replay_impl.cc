@@ -37,12 +37,7 @@ void check(const replay::parameters& p)
             "one or more whole items of " + std::to_string(p.item_size) + " bytes");
     const int64_t items = int64_t(p.data.size()) / p.item_size;
     require_range("repeats", p.repeats, 0, std::numeric_limits<int64_t>::max() / items);
-    require(p.start_time.first < timestamp::end_of_time && p.start_time.second >= 0 &&
-                p.start_time.second < 1,
-            "start_time",
-            std::to_string(p.start_time.first) + " s and " +
-                text_of(p.start_time.second) + " s",
-            "whole seconds before the year 10000 and a fraction of 0 to below 1");
+    require_time("start_time", p.start_time);
     require(std::isfinite(p.center_frequency),
             "center_frequency",
             text_of(p.center_frequency),

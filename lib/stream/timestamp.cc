@@ -5,7 +5,9 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "common/number_text.h"
 #include "formats/exact_time.h"
+#include "kernels/common/types.h"
 #include "stream/message_text.h"
 #include "stream/timestamp.h"
 #include <chrono>
@@ -85,6 +87,16 @@ double timestamp::until_multiple_of(double period, double tolerance) const
     const formats::exact_time time{ seconds + part / second, part % second };
     const auto [gone, rest] = formats::divide_by_multiples(time, period);
     return gone <= tolerance ? 0 : rest;
+}
+
+timestamp require_time(const std::string& parameter,
+                       const std::pair<uint64_t, double>& time)
+{
+    require(time.first < timestamp::end_of_time && time.second >= 0 && time.second < 1,
+            parameter,
+            std::to_string(time.first) + " s and " + text_of(time.second) + " s",
+            "whole seconds before the year 10000 and a fraction of 0 to below 1");
+    return { int64_t(time.first), time.second };
 }
 
 } // namespace gr::aperture

@@ -11,6 +11,8 @@
 #include <pmt/pmt.h>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <utility>
 
 namespace gr::aperture {
 
@@ -54,6 +56,13 @@ struct timestamp {
 //! Adds a time that counts from elsewhere.
 timestamp operator+(const timestamp& a, const timestamp& b);
 timestamp operator-(const timestamp& a, const timestamp& b);
+
+/*!
+ * Returns the time that a parameter gives as whole seconds since 1970 and a fraction.
+ * \throws std::invalid_argument naming the parameter, its value and what is allowed
+ */
+timestamp require_time(const std::string& parameter,
+                       const std::pair<uint64_t, double>& time);
 
 } // namespace gr::aperture
 
