@@ -8,6 +8,7 @@
 #include "common/number_text.h"
 #include "exchange_impl.h"
 #include "kernels/masks/mask.h"
+#include "stream/delay_tags.h"
 #include <gnuradio/aperture/tags.h>
 #include <algorithm>
 #include <cmath>
@@ -249,8 +250,7 @@ std::vector<pmt::pmt_t> exchange_impl::settings_behind(int port,
     std::vector<pmt::pmt_t> found;
     for (int i = 0; i < range.count; i++) {
         auto own = pmt::dict_add(setting, input, pmt::from_long(range.first + i));
-        for (const char* name :
-             { tags::delay, tags::delay_rate, tags::phase, tags::phase_rate }) {
+        for (const char* name : delay_keys) {
             const auto values = pmt::dict_ref(setting, pmt::intern(name), pmt::PMT_NIL);
             if (pmt::is_f64vector(values) && int(pmt::length(values)) == range.count)
                 own =

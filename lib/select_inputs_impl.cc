@@ -8,6 +8,7 @@
 #include "kernels/masks/mask.h"
 #include "select_inputs_impl.h"
 #include "stream/clocked_block.h"
+#include "stream/delay_tags.h"
 #include <gnuradio/aperture/tags.h>
 #include <algorithm>
 
@@ -126,8 +127,7 @@ pmt::pmt_t select_inputs_impl::setting_behind(pmt::pmt_t setting) const
         return behind < 0 ? pmt::PMT_NIL
                           : pmt::dict_add(setting, input, pmt::from_long(behind));
     }
-    for (const char* name :
-         { tags::delay, tags::delay_rate, tags::phase, tags::phase_rate }) {
+    for (const char* name : delay_keys) {
         const auto values = pmt::dict_ref(setting, pmt::intern(name), pmt::PMT_NIL);
         if (!pmt::is_f64vector(values) || int(pmt::length(values)) != d_p.inputs)
             continue;

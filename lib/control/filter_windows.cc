@@ -90,17 +90,7 @@ kernels::pfb::parameters filter_parameters(const pfb_channelizer::parameters& p)
     k.taps = p.taps;
     k.ports = ports_of(p.inputs, p.inputs_per_port);
     k.inputs_per_port = p.inputs_per_port;
-    k.input = parse_sample_type("input_type",
-                                p.input_type,
-                                { sample_type::fc32,
-                                  sample_type::sc16,
-                                  sample_type::sc8,
-                                  sample_type::sc4,
-                                  sample_type::f32,
-                                  sample_type::s16,
-                                  sample_type::s12,
-                                  sample_type::s10,
-                                  sample_type::s8 });
+    k.input = parse_sample_type("input_type", p.input_type);
     k.output = parse_sample_type(
         "output_type", p.output_type, { sample_type::fc32, sample_type::sc8 });
     k.inverted = p.inverted;

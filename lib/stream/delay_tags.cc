@@ -8,7 +8,6 @@
 #include "kernels/common/types.h"
 #include "stream/delay_tags.h"
 #include "stream/message_text.h"
-#include <gnuradio/aperture/tags.h>
 #include <algorithm>
 #include <cmath>
 
@@ -16,10 +15,7 @@ namespace gr::aperture {
 
 namespace {
 
-enum part { delay, delay_rate, phase, phase_rate };
-constexpr const char* keys[] = {
-    tags::delay, tags::delay_rate, tags::phase, tags::phase_rate
-};
+enum part { delay, delay_rate, phase, phase_rate }; // in the order of delay_keys
 constexpr double two_pi = 6.283185307179586476925;
 
 } // namespace
@@ -56,8 +52,8 @@ void delay_tags::move(int64_t ticks)
 bool delay_tags::read(int port, int64_t tick, const gr::tag_t& tag)
 {
     const std::string name = pmt::symbol_to_string(tag.key);
-    const auto found = std::find(std::begin(keys), std::end(keys), name);
-    if (found == std::end(keys))
+    const auto found = std::find(std::begin(delay_keys), std::end(delay_keys), name);
+    if (found == std::end(delay_keys))
         return false;
     require(pmt::is_f64vector(tag.value) &&
                 pmt::length(tag.value) == size_t(d_inputs_per_port),
@@ -68,7 +64,7 @@ bool delay_tags::read(int port, int64_t tick, const gr::tag_t& tag)
     const std::vector<double> values = pmt::f64vector_elements(tag.value);
     for (const double v : values)
         require(std::isfinite(v), name, std::to_string(v), "finite");
-    d_ports[port].waiting.emplace(tick, change{ int(found - keys), values });
+    d_ports[port].waiting.emplace(tick, change{ int(found - delay_keys), values });
     return true;
 }
 
@@ -120,7 +116,7 @@ void delay_tags::take(int64_t first,
                 // the parts are of one model: a reader gets all of it at once
                 if (port.said[part] || changed[part] || any(values[part])) {
                     port.said[part] = true;
-                    to(int(number), item, keys[part], values[part]);
+                    to(int(number), item, delay_keys[part], values[part]);
                 }
         }
     }

@@ -8,6 +8,7 @@
 #ifndef INCLUDED_APERTURE_STREAM_DELAY_TAGS_H
 #define INCLUDED_APERTURE_STREAM_DELAY_TAGS_H
 
+#include <gnuradio/aperture/tags.h>
 #include <gnuradio/tags.h>
 #include <cstdint>
 #include <functional>
@@ -16,6 +17,11 @@
 #include <vector>
 
 namespace gr::aperture {
+
+//! The keys of the parts of a delay's model, in tags and in messages.
+inline constexpr const char* delay_keys[] = {
+    tags::delay, tags::delay_rate, tags::phase, tags::phase_rate
+};
 
 /*!
  * The tags `delay`, `delay_rate`, `phase` and `phase_rate` of a block that changes the
@@ -58,7 +64,7 @@ public:
 private:
     //! The model of an input at the tick that it counts from.
     struct model {
-        double parts[4] = {}; // in the order of the keys
+        double parts[4] = {}; // in the order of delay_keys
         int64_t tick = 0;
     };
     struct change {

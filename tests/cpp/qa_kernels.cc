@@ -46,6 +46,7 @@ class qa_kernels : public CppUnit::TestFixture
     CPPUNIT_TEST(select_picks);
     CPPUNIT_TEST(inputs_are_picked);
     CPPUNIT_TEST(errors_name_the_parameter);
+    CPPUNIT_TEST(sample_types_have_names);
     CPPUNIT_TEST_SUITE_END();
 
     const device d_cpu = device::select("cpu");
@@ -436,6 +437,26 @@ public:
             },
             "frame: 1099511627776 channels x 1099511627776 inputs x 2 bytes is not "
             "allowed; it must be at most 2147483647 bytes an item");
+        says([] { parse_sample_type("type", "sc12"); },
+             "type: 'sc12' is not allowed; it must be one of fc32, sc16, sc8, sc4, f32, "
+             "s16, s12, s10, s8");
+        says([] { parse_sample_type("type", "s8", { sample_type::sc8 }); },
+             "type: 's8' is not allowed; it must be one of sc8");
+    }
+
+    void sample_types_have_names()
+    {
+        using type = sample_type;
+        for (auto t : { type::fc32,
+                        type::sc16,
+                        type::sc8,
+                        type::sc4,
+                        type::f32,
+                        type::s16,
+                        type::s12,
+                        type::s10,
+                        type::s8 })
+            CPPUNIT_ASSERT(parse_sample_type("type", name_of(t)) == t);
     }
 };
 

@@ -6,6 +6,7 @@
  */
 
 #include "kernels/common/types.h"
+#include <algorithm>
 #include <array>
 #include <limits>
 #include <numeric>
@@ -41,6 +42,20 @@ const type_facts& facts(sample_type type)
         if (t.type == type)
             return t;
     throw std::logic_error("sample_type without facts");
+}
+
+template <class Types>
+sample_type
+type_among(const std::string& parameter, const std::string& name, const Types& allowed)
+{
+    std::string names;
+    for (auto type : allowed) {
+        if (name == name_of(type))
+            return type;
+        names += (names.empty() ? "" : ", ") + name_of(type);
+    }
+    require(false, parameter, "'" + name + "'", "one of " + names);
+    return *allowed.begin();
 }
 
 } // namespace
@@ -90,14 +105,17 @@ sample_type parse_sample_type(const std::string& parameter,
                               const std::string& name,
                               std::initializer_list<sample_type> allowed)
 {
-    std::string names;
-    for (auto type : allowed) {
-        if (name == name_of(type))
-            return type;
-        names += (names.empty() ? "" : ", ") + name_of(type);
-    }
-    require(false, parameter, "'" + name + "'", "one of " + names);
-    return *allowed.begin();
+    return type_among(parameter, name, allowed);
+}
+
+sample_type parse_sample_type(const std::string& parameter, const std::string& name)
+{
+    std::array<sample_type, all_types.size()> types;
+    std::transform(all_types.begin(),
+                   all_types.end(),
+                   types.begin(),
+                   [](const type_facts& t) { return t.type; });
+    return type_among(parameter, name, types);
 }
 
 int item_size(const std::string& item,

@@ -49,6 +49,8 @@ std::string name_of(sample_type type);
 sample_type parse_sample_type(const std::string& parameter,
                               const std::string& name,
                               std::initializer_list<sample_type> allowed);
+//! The same, where all types are allowed.
+sample_type parse_sample_type(const std::string& parameter, const std::string& name);
 
 /*!
  * Throws "parameter: value is not allowed: rule" as std::invalid_argument, unless ok.
