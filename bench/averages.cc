@@ -16,45 +16,14 @@
  */
 
 #include "kernels/averaging/visibility_average.h"
+#include "timing.h"
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
-#include <functional>
 #include <random>
 
 using namespace gr::aperture;
 using kernels::visibility_average;
-
-namespace {
-
-double now(bool of_processors)
-{
-    timespec t;
-    clock_gettime(of_processors ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
-    return double(t.tv_sec) + 1e-9 * double(t.tv_nsec);
-}
-
-//! Returns the seconds of a call, the median of 7 runs, after a first one.
-double seconds_of(const device& d, stream& s, const std::function<void()>& call)
-{
-    const bool on_host = d.type() == device::kind::cpu;
-    const int calls = on_host ? 1 : 20;
-    call();
-    s.synchronize();
-    std::vector<double> found;
-    for (int run = 0; run < 7; run++) {
-        const double begin = now(on_host);
-        for (int i = 0; i < calls; i++)
-            call();
-        s.synchronize();
-        found.push_back((now(on_host) - begin) / calls);
-    }
-    std::nth_element(found.begin(), found.begin() + 3, found.end());
-    return found[3];
-}
-
-} // namespace
 
 int main(int argc, char** argv)
 {

@@ -21,12 +21,10 @@
 #include "kernels/beam_power/beam_power.h"
 #include "kernels/beamformer/host_beam_forming.h"
 #include "kernels/common/makers.h"
+#include "timing.h"
 #include <omp.h>
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <fstream>
 #include <random>
 #include <string>
@@ -42,18 +40,9 @@ struct seconds {
 
     static seconds now()
     {
-        return { std::chrono::duration<double>(
-                     std::chrono::steady_clock::now().time_since_epoch())
-                     .count(),
-                 double(std::clock()) / CLOCKS_PER_SEC };
+        return { gr::aperture::now(), seconds_of(CLOCK_PROCESS_CPUTIME_ID) };
     }
 };
-
-double median(std::vector<double> values)
-{
-    std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
-    return values[values.size() / 2];
-}
 
 struct setup {
     int inputs = 32;

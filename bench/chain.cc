@@ -32,6 +32,7 @@
 #include "kernels/pfb/pfb.h"
 #include "kernels/pfb/prototype.h"
 #include "kernels/xengine/xengine.h"
+#include "timing.h"
 #include <gnuradio/aperture/corner_turn.h>
 #include <gnuradio/aperture/discard.h>
 #include <gnuradio/aperture/f_engine.h>
@@ -63,19 +64,6 @@ namespace {
 constexpr int channels = 1024, taps = 8, times = 256;
 constexpr int frames_per_integration = 16;
 constexpr double center_frequency = 1.42e9; // Hz
-
-double now()
-{
-    return std::chrono::duration<double>(
-               std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-}
-
-double median(std::vector<double> values)
-{
-    std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
-    return values[values.size() / 2];
-}
 
 struct array {
     int inputs, inputs_per_port;

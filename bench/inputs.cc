@@ -35,6 +35,7 @@
 #include "formats/vdif/vdif_frames.h"
 #include "runtime/backend.h"
 #include "runtime/host_memory.h"
+#include "timing.h"
 #include <gnuradio/aperture/discard.h>
 #include <gnuradio/aperture/recording_source.h>
 #include <gnuradio/logger.h>
@@ -44,7 +45,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <fstream>
 #include <functional>
 #include <iostream>
@@ -67,12 +67,7 @@ struct seconds {
 
     static seconds now()
     {
-        timespec used;
-        clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &used);
-        return { std::chrono::duration<double>(
-                     std::chrono::steady_clock::now().time_since_epoch())
-                     .count(),
-                 double(used.tv_sec) + 1e-9 * double(used.tv_nsec) };
+        return { gr::aperture::now(), seconds_of(CLOCK_PROCESS_CPUTIME_ID) };
     }
     seconds operator-(const seconds& from) const
     {
@@ -94,11 +89,7 @@ seconds median(const std::vector<seconds>& all)
         clock.push_back(one.clock);
         processor.push_back(one.processor);
     }
-    const auto middle = [](std::vector<double>& values) {
-        std::sort(values.begin(), values.end());
-        return values[values.size() / 2];
-    };
-    return { middle(clock), middle(processor) };
+    return { gr::aperture::median(clock), gr::aperture::median(processor) };
 }
 
 struct figures {

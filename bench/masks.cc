@@ -18,12 +18,9 @@
 
 #include "kernels/mask_counts/mask_counts.h"
 #include "kernels/xengine/xengine.h"
-#include <algorithm>
-#include <chrono>
+#include "timing.h"
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
-#include <functional>
 #include <random>
 
 using namespace gr::aperture;
@@ -32,32 +29,6 @@ using namespace gr::aperture::kernels;
 namespace {
 
 constexpr int channels = 1024, spectra = 256;
-
-double now(bool of_processors)
-{
-    timespec t;
-    clock_gettime(of_processors ? CLOCK_PROCESS_CPUTIME_ID : CLOCK_MONOTONIC, &t);
-    return double(t.tv_sec) + 1e-9 * double(t.tv_nsec);
-}
-
-//! Returns the seconds of a call, the median of 7 runs of some calls, after a first one.
-double seconds_of(const device& d, stream& s, const std::function<void()>& call)
-{
-    const bool on_host = d.type() == device::kind::cpu;
-    call();
-    s.synchronize();
-    int calls = on_host ? 1 : 20;
-    std::vector<double> found;
-    for (int run = 0; run < 7; run++) {
-        const double begin = now(on_host);
-        for (int i = 0; i < calls; i++)
-            call();
-        s.synchronize();
-        found.push_back((now(on_host) - begin) / calls);
-    }
-    std::nth_element(found.begin(), found.begin() + 3, found.end());
-    return found[3];
-}
 
 } // namespace
 

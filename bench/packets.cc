@@ -19,6 +19,7 @@
 #include "network/packet_intake.h"
 #include "network/packet_receiver.h"
 #include "network/transports.h"
+#include "timing.h"
 #include <pthread.h>
 #include <sys/socket.h>
 #include <array>
@@ -27,7 +28,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <ctime>
 #include <functional>
 #include <mutex>
 #include <stdexcept>
@@ -44,13 +44,6 @@ using namespace gr::aperture;
 using clock_type = std::chrono::steady_clock;
 
 namespace {
-
-double seconds_of(clockid_t clock)
-{
-    timespec t;
-    clock_gettime(clock, &t);
-    return double(t.tv_sec) + 1e-9 * double(t.tv_nsec);
-}
 
 //! The processor time of threads that come by.
 class thread_clocks

@@ -19,12 +19,10 @@
 #include "kernels/common/makers.h"
 #include "kernels/pulses/pulse_search.h"
 #include "runtime/host_stream.h"
+#include "timing.h"
 #include <omp.h>
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <random>
 #include <vector>
 
@@ -55,21 +53,14 @@ int main(int argc, char** argv)
     host_stream s;
     std::vector<double> clocks, processors;
     for (int call = -int(4 / sample_time / times); call < 10; call++) {
-        const auto begin = std::chrono::steady_clock::now();
-        const auto spent = std::clock();
+        const double begin = now(), spent = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
         kernel->search(item.data(), s);
         if (call < 0)
             continue;
-        const double used = double(std::clock() - spent) / CLOCKS_PER_SEC;
-        clocks.push_back(
-            std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
-                .count());
-        processors.push_back(used / omp_get_max_threads());
+        processors.push_back((seconds_of(CLOCK_PROCESS_CPUTIME_ID) - spent) /
+                             omp_get_max_threads());
+        clocks.push_back(now() - begin);
     }
-    const auto median = [](std::vector<double>& v) {
-        std::nth_element(v.begin(), v.begin() + v.size() / 2, v.end());
-        return v[v.size() / 2];
-    };
     const double clock = median(clocks), processor = median(processors);
     std::printf(
         "| threads | beams | trials | 10^6 values/s | of real time | by processor "

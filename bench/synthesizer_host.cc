@@ -21,12 +21,11 @@
 #include "kernels/synthesis/synthesis_prototype.h"
 #include "kernels/synthesis/synthesizer.h"
 #include "runtime/host_stream.h"
+#include "timing.h"
 #include <omp.h>
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <random>
 #include <vector>
 
@@ -70,8 +69,7 @@ int main(int argc, char** argv)
         std::vector<char> out(2 * samples * p.beams * sizeof(float));
         std::vector<double> clocks, processors;
         for (int call = -2; call < 7; call++) {
-            const auto begin = std::chrono::steady_clock::now();
-            const auto spent = std::clock();
+            const double begin = now(), spent = seconds_of(CLOCK_PROCESS_CPUTIME_ID);
             const int keep = call == -2 ? 0 : int(p.most_kept());
             kernel->add(frame.data(),
                         0,
@@ -90,15 +88,12 @@ int main(int argc, char** argv)
                           s);
             if (call < 0)
                 continue;
-            processors.push_back(double(std::clock() - spent) / CLOCKS_PER_SEC /
+            processors.push_back((seconds_of(CLOCK_PROCESS_CPUTIME_ID) - spent) /
                                  omp_get_max_threads());
-            clocks.push_back(
-                std::chrono::duration<double>(std::chrono::steady_clock::now() - begin)
-                    .count());
+            clocks.push_back(now() - begin);
         }
-        const auto rate = [&](std::vector<double>& v) {
-            std::nth_element(v.begin(), v.begin() + v.size() / 2, v.end());
-            return double(samples) * p.beams / v[v.size() / 2] / 1e6;
+        const auto rate = [&](const std::vector<double>& v) {
+            return double(samples) * p.beams / median(v) / 1e6;
         };
         std::printf("| %d | %d | %d | %s | %.1f | %.1f |\n",
                     omp_get_max_threads(),

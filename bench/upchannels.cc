@@ -18,8 +18,8 @@
 
 #include "kernels/pfb/pfb.h"
 #include "kernels/pfb/prototype.h"
+#include "timing.h"
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
@@ -32,13 +32,6 @@ using namespace gr::aperture;
 
 namespace {
 
-double now()
-{
-    return std::chrono::duration<double>(
-               std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-}
-
 double seconds_of(stream& s, const std::function<void()>& call)
 {
     std::vector<double> all;
@@ -50,8 +43,7 @@ double seconds_of(stream& s, const std::function<void()>& call)
         if (i >= 2)
             all.push_back(now() - start);
     }
-    std::nth_element(all.begin(), all.begin() + all.size() / 2, all.end());
-    return all[all.size() / 2];
+    return median(all);
 }
 
 } // namespace
