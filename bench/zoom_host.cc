@@ -22,10 +22,10 @@
 #include "kernels/common/simd.h"
 #include "kernels/zoom/zoom.h"
 #include "runtime/host_stream.h"
+#include "timing.h"
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <fstream>
 #include <functional>
 #include <random>
@@ -38,26 +38,19 @@ using kernels::zoom;
 
 namespace {
 
-double now()
-{
-    timespec t;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-    return double(t.tv_sec) + 1e-9 * double(t.tv_nsec);
-}
-
 double time_of(double seconds, const std::function<void()>& call)
 {
+    constexpr clockid_t clock = CLOCK_THREAD_CPUTIME_ID;
     std::vector<double> spent;
-    const double begin = now();
-    while (now() - begin < .2 * seconds)
+    const double begin = seconds_of(clock);
+    while (seconds_of(clock) - begin < .2 * seconds)
         call();
-    while (spent.size() < 5 || now() - begin < 1.2 * seconds) {
-        const double start = now();
+    while (spent.size() < 5 || seconds_of(clock) - begin < 1.2 * seconds) {
+        const double start = seconds_of(clock);
         call();
-        spent.push_back(now() - start);
+        spent.push_back(seconds_of(clock) - start);
     }
-    std::nth_element(spent.begin(), spent.begin() + spent.size() / 2, spent.end());
-    return spent[spent.size() / 2];
+    return median(spent);
 }
 
 typedef float vector __attribute__((vector_size(64)));
