@@ -201,6 +201,22 @@ class TestExamples(unittest.TestCase):
             py_compile.compile(str(made), doraise=True)
             self.assertEqual(controls_without_effect(path, made), [], path)
 
+    def test_no_block_covers_another(self):
+        """Blocks and their comments lie apart in GNU Radio Companion. Of a flowgraph whose blocks
+        all have one place, every pair is told."""
+        need_program(self, "xvfb-run")
+        piled = self.compiled / "piled.grc"
+        text = (EXAMPLES / "fringes.grc").read_text()
+        piled.write_text(re.sub(r"coordinate: \[.*\]", "coordinate: [8, 8]", text))
+        script, paths = SOURCE / "tests/grc_overlaps.py", sorted(EXAMPLES.rglob("*.grc"))
+        output = run_or_fail(self, "xvfb-run", "-a", "python3", script, piled, *paths)
+        blocks = int(re.search(rf"{piled}: (\d+) blocks", output)[1])
+        overlaps = re.findall(r"(.*): (\S+ overlaps \S+)", output)
+        told = [pair for path, pair in overlaps if path == str(piled)]
+        self.assertEqual(len(told), blocks * (blocks - 1) // 2)
+        self.assertEqual([pair for pair in overlaps if pair[0] != str(piled)], [])
+        self.assertEqual(len(re.findall(r": \d+ blocks", output)), 1 + len(paths))
+
     def test_ids(self):
         """GNU Radio Companion writes ID.py beside a flowgraph: no other file is called so, nor any
         module that the flowgraph or its neighbours would import instead."""
