@@ -32,6 +32,7 @@
 #include "kernels/pfb/host_fir.h"
 #include "kernels/pfb/pfb.h"
 #include "kernels/pfb/prototype.h"
+#include "timing.h"
 #include <gnuradio/aperture/pfb_channelizer.h>
 #include <gnuradio/blocks/null_sink.h>
 #include <gnuradio/blocks/stream_to_streams.h>
@@ -45,7 +46,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstring>
-#include <ctime>
 #include <fstream>
 #include <functional>
 #include <iostream>
@@ -65,20 +65,6 @@ struct setup {
     int inputs = 1;
     double seconds = .5;
 };
-
-double seconds_of(clockid_t clock)
-{
-    timespec t;
-    clock_gettime(clock, &t);
-    return double(t.tv_sec) + 1e-9 * double(t.tv_nsec);
-}
-double now() { return seconds_of(CLOCK_MONOTONIC); }
-
-double median(std::vector<double> values)
-{
-    std::nth_element(values.begin(), values.begin() + values.size() / 2, values.end());
-    return values[values.size() / 2];
-}
 
 //! Seconds of a call.
 struct spent {
