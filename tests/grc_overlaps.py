@@ -33,7 +33,7 @@ def drawn(platform, path):
         canvas.Gtk.Application.get_default.return_value.get_windows.return_value = []
         flowgraph = platform.make_flow_graph()
     flowgraph.import_data(platform.parse_flow_graph(path))
-    # of all blocks: the canvas itself would leave out variables, which a user may show
+    # the canvas itself would leave out variables, which a user may show
     context = cairo.Context(cairo.ImageSurface(cairo.FORMAT_ARGB32, 16, 16))
     for block in flowgraph.blocks:
         block.create_labels(context)
