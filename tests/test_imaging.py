@@ -452,8 +452,8 @@ class TestWsclean(unittest.TestCase):
         one, two = (
             np.squeeze(fits.getdata(folder / name)) for name in ("y8.fits", "y8-dirty.fits")
         )
-        # WSClean's gridder, near the edge
-        np.testing.assert_allclose(one / value, two / other_value, atol=0.03)
+        # the accuracy that WSClean asks of its gridder is 1e-4
+        np.testing.assert_allclose(one / value, two / other_value, rtol=0, atol=3e-4)
         # BMAJ is another: WSClean's fit goes on into the sidelobes that touch the main lobe
         fitted = fits.getheader(folder / "y8-image.fits")
         self.assertAlmostEqual(header["BMIN"] / fitted["BMIN"], 1, delta=0.15)
