@@ -156,12 +156,8 @@ visibility_averager::sptr visibility_averager::make(const parameters& p)
         bytes += double(k.sums()) * double(k.cells()) * 20;
     }
     const auto d = device::select(p.device);
-    // a GPU says itself how much it has
-    if (d.type() != device::kind::cuda && bytes > double(free_host_memory()))
-        throw std::runtime_error("sums of " + std::to_string(sums_of(p)) +
-                                 " phase centres and gates take " + text_of(bytes) +
-                                 " bytes; there are " +
-                                 std::to_string(free_host_memory()) + " bytes of memory");
+    require_host_memory(
+        d, "sums of " + std::to_string(sums_of(p)) + " phase centres and gates", bytes);
     return gnuradio::make_block_sptr<visibility_averager_impl>(p, std::move(groups), d);
 }
 

@@ -6,6 +6,7 @@
  */
 
 #include "common/number_text.h"
+#include "stream/free_memory.h"
 #include "xengine_impl.h"
 #include <gnuradio/aperture/tags.h>
 #include <algorithm>
@@ -59,6 +60,18 @@ io_signature::sptr output_signature_of(const kernels::xengine::parameters& k,
     return signature_on(d, sizes);
 }
 
+//! Makes the kernel, after the sizes of items were checked.
+std::unique_ptr<kernels::xengine> make_kernel(const kernels::xengine::parameters& k,
+                                              const device& d)
+{
+    // re and im of a running sum, with 8 bytes each
+    require_host_memory(d,
+                        "sums of " + std::to_string(k.products()) + " products of " +
+                            std::to_string(k.channels) + " channels",
+                        16. * double(k.products()) * k.channels);
+    return kernels::xengine::make(k, d);
+}
+
 } // namespace
 
 xengine::sptr xengine::make(const parameters& p)
@@ -88,7 +101,7 @@ xengine_impl::xengine_impl(const parameters& p,
           "xengine", input_signature_of(k, masks, d), output_signature_of(k, masks, d)),
       frame_reader(d, k.inputs, k.spectra_per_frame, masks.mask.spectra_per_slice > 0),
       d_p(k),
-      d_kernel(kernels::xengine::make(k, d)),
+      d_kernel(make_kernel(k, d)),
       d_counts(masks.mask.spectra_per_slice > 0 ? kernels::mask_counts::make(masks, d)
                                                 : nullptr),
       d_length(p.integration),

@@ -5,11 +5,13 @@
  * SPDX-License-Identifier: GPL-3.0-or-later
  */
 
+#include "common/number_text.h"
 #include "runtime/host_memory.h"
 #include "stream/free_memory.h"
 #include "system/linux.h"
 #include <sys/mman.h>
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <limits>
 #include <stdexcept>
@@ -85,6 +87,16 @@ size_t free_host_memory()
 {
     const size_t found = std::min(free_in_machine(), free_in_groups());
     return found - std::min(found, reserve);
+}
+
+void require_host_memory(const device& d, const std::string& what, double bytes)
+{
+    if (d.type() == device::kind::cuda)
+        return;
+    if (const auto there = double(free_host_memory()); bytes > there)
+        throw std::runtime_error(what + " need " + text_of(std::ceil(bytes / 1e6)) +
+                                 " MB of memory, which could not be had: " +
+                                 text_of(std::floor(there / 1e6)) + " MB are free");
 }
 
 memory allocate_used_host_memory(size_t bytes)
