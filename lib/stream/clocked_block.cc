@@ -103,6 +103,7 @@ bool clocked_block::start()
 {
     d_alignment.reset();
     d_begun = d_ended = d_approximate = false;
+    d_unchecked.reset();
     d_comparing_true = d_true_times_only;
     d_corrected = 0;
     d_rate = d_bandwidth = 0;
@@ -366,6 +367,7 @@ void clocked_block::resume()
         if (state.numbered)
             state.numbered->tick += moved;
     d_alignments++;
+    d_unchecked = position();
     on_moved(moved);
     if (d_taken_change) { // rx_freq is tagged on the first item, as at the very start
         auto again = *std::exchange(d_taken_change, std::nullopt);
@@ -448,6 +450,7 @@ void clocked_block::begin()
             change_frequency(int(port), 0, std::nullopt, *frequency);
     }
     d_begun = true;
+    d_unchecked = position();
     if (!failed())
         on_begin();
     for (size_t port = 0; port < d_ports.size(); port++) {
@@ -677,6 +680,9 @@ void clocked_block::report_alignment()
 {
     using kind = stream_alignment::event::kind;
     for (const auto& e : d_alignment.take_events()) {
+        if (e.what == kind::gap || e.what == kind::overlap || e.what == kind::first_stamp)
+            d_unchecked =
+                std::max(tick_of(e.port, e.item), d_unchecked.value_or(position()));
         switch (e.what) {
         case kind::gap:
             report("lost", e.port, e.item, e.count);
@@ -718,6 +724,61 @@ void clocked_block::report_alignment()
         port >= 0 && !failed())
         fail("port " + std::to_string(port) + " lags behind the others by more than " +
              text_of(d_most_gap) + " s (most_gap)");
+}
+
+void clocked_block::check_parts()
+{
+    // a block that moves ports itself knows better than the stamps
+    if (d_samples_per_item <= 0 || d_rate <= 0 || d_approximate || d_true_times_only)
+        return;
+    const double samples_a_second = d_rate * double(d_samples_per_item);
+    int first = -1; // the port that others are compared with
+    for (int port = 0; port < int(d_ports.size()); port++) {
+        if (!d_alignment.is_timed(port))
+            continue;
+        if (first < 0) {
+            first = port;
+            continue;
+        }
+        const double samples =
+            (lag(port, position()) - lag(first, position())) * double(d_samples_per_item);
+        // A receiver's stamps place samples to half of one at best.
+        const double most =
+            std::max(0.5,
+                     (d_alignment.scatter(port) + d_alignment.scatter(first)) *
+                         double(d_samples_per_item));
+        double& said = d_ports[port].apart;
+        if (std::abs(samples) <= most)
+            said = 0;
+        // ports of clocks that are followed walk all the time
+        else if (said == 0 ||
+                 (!d_alignment.is_followed() && std::abs(samples - said) > most)) {
+            said = samples;
+            const auto rounded = [](double number) {
+                return text_of(std::round(number * 1000) / 1000);
+            };
+            const double seconds = std::abs(samples) / samples_a_second;
+            const std::string number = rounded(std::abs(samples));
+            report("between_spectra",
+                   port,
+                   d_alignment.item_at(port, position()),
+                   -1,
+                   "by rx_time its spectra begin " + number +
+                       (number == "1" ? " sample " : " samples ") +
+                       (samples > 0 ? "later" : "earlier") + " than those of port " +
+                       std::to_string(first) + ", a part of the " +
+                       std::to_string(d_samples_per_item) +
+                       " from one item to the next. Ports are shifted by whole items "
+                       "only: this leaves the products of the two a phase that " +
+                       (samples > 0 ? "rises" : "falls") + " by " +
+                       rounded(seconds * 1e6) + " cycles a MHz" +
+                       (d_bandwidth > 0
+                            ? ", " + rounded(seconds * d_bandwidth) + " over the band"
+                            : "") +
+                       ". Filter banks that begin with the same sample, as those of one "
+                       "block do, or of blocks behind stream_align, leave none");
+        }
+    }
 }
 
 void clocked_block::change_frequency(int port,

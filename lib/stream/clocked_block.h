@@ -18,6 +18,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace gr::aperture {
@@ -82,7 +83,15 @@ protected:
 
     //! Returns the next windows, at most so many.
     timeline::run next_run(int64_t most) const { return d_alignment.next(d_end, most); }
-    void advance(int64_t windows) { d_alignment.advance(windows); }
+    void advance(int64_t windows)
+    {
+        // all tags up to here have been read, on all ports
+        if (d_unchecked && windows > 0 && position() >= *d_unchecked) {
+            d_unchecked.reset();
+            check_parts();
+        }
+        d_alignment.advance(windows);
+    }
     /*!
      * Returns whether the clock of a port jumped too far to fill the gap. next_run() then
      * gives no more windows: as at the end of the input, unfinished items are to be
@@ -327,6 +336,7 @@ private:
             int alignment; // number of the alignment in which it was read
         };
         std::optional<numbering> numbered; // the last first_spectrum
+        double apart = 0; // samples that check_parts() reported last; 0: none
     };
 
     //! Takes a `first_spectrum`; fails where another port counts otherwise.
@@ -347,6 +357,12 @@ private:
     timestamp set_epochs(std::vector<std::optional<timestamp>>& times);
     //! Does the same with true times only.
     timestamp set_true_times(std::vector<std::optional<timestamp>>& times);
+    /*!
+     * Reports ports whose spectra begin between those of the first one, by their stamps:
+     * a port moves by whole items only, and filter banks that began apart by other than
+     * whole hops leave their products a slope of phase over the channels.
+     */
+    void check_parts();
     //! Warns of ports that cannot be aligned.
     void check_times(const std::vector<std::optional<timestamp>>& times);
     //! Returns whether a guessed time contradicts others.
@@ -384,6 +400,7 @@ private:
     std::vector<port_state> d_ports;
     std::vector<int64_t> d_end; // item behind the last one there, each port
     bool d_begun = false, d_ended = false;
+    std::optional<int64_t> d_unchecked; // tick from which a port lies where it did not
     double d_rate = 0, d_bandwidth = 0;
     int64_t d_samples_per_item = 0;
     int d_alignments = 0; // times that the ports were aligned anew

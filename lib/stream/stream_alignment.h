@@ -10,6 +10,7 @@
 
 #include "stream/stream_clock.h"
 #include "stream/timeline.h"
+#include <algorithm>
 #include <deque>
 #include <optional>
 #include <vector>
@@ -99,6 +100,18 @@ public:
     void move(int port, int64_t ticks, int64_t readable);
     //! Returns how much later a port is at a tick by its stamps than its place, in ticks.
     double lag(int port, int64_t tick) const;
+    //! Returns whether a port has its place by stamps that are trusted.
+    bool is_timed(int port) const
+    {
+        return d_clocks[port].knows_time() && d_clocks[port].trusted() && !d_frozen[port];
+    }
+    //! Returns how far stamps of a port that agree may lie apart, in ticks.
+    double scatter(int port) const { return d_clocks[port].scatter(); }
+    //! Returns the item of a port at a tick by its newest place.
+    int64_t item_at(int port, int64_t tick) const
+    {
+        return std::max<int64_t>(0, tick - d_clocks[port].offset());
+    }
     //! Takes all tags of items before this one as read.
     void reached(int port, int64_t item);
     //! Sets whether next() waits for tags of a port, except those that can never come.

@@ -6,13 +6,23 @@
 #
 """corner_turn against the reference model: places, padding, tags, lost spectra."""
 
+import re
 import threading
 
 import numpy as np
-from gnuradio import aperture, gr_unittest
+from gnuradio import aperture, blocks, gr, gr_unittest
 
 from gnuradio.aperture.testing import qa_tools, reference
-from gnuradio.aperture.testing.qa_tools import EPOCH, Flowgraph, ports_of, rx_time, tags_of
+from gnuradio.aperture.testing.qa_tools import (
+    EPOCH,
+    ByteSink,
+    ByteSource,
+    Flowgraph,
+    ports_of,
+    rx_time,
+    stream_tags,
+    tags_of,
+)
 
 aperture = qa_tools.on_device(aperture)
 
@@ -382,6 +392,120 @@ class qa_corner_turn(gr_unittest.TestCase):
             found, error = run(starts, numbers)
             self.assertEqual(found, [])
             self.assertIn(words, error)
+
+    def begun_apart(self, starts, samples_per_item=64, tags=((), ()), runs=1):
+        """
+        Runs two ports that begin at times in spectra; returns the messages of each run that
+        tell of it.
+        """
+        spectra = qa_tools.random_samples(self.rng, "sc8", (2, 400, 6))
+        begin = [
+            (*spectrum_tags(6, start / RATE)[:-1], (0, "samples_per_item", samples_per_item))
+            for start in starts
+        ]
+        block = aperture.corner_turn(channels=6, inputs=2, spectra_per_frame=8, type="sc8")
+        graph = Flowgraph(
+            block,
+            ports_of(spectra, "sc8", 1),
+            [2 * 6 * 2 * 8],
+            tags=[[*own, *more] for own, more in zip(begin, tags)],
+            chunks=20,
+        )
+        found = []
+        for _ in range(runs):
+            before = len(graph.messages())
+            graph.run()
+            new = graph.messages()[before:]
+            found.append([m for m in new if m["event"] == "between_spectra"])
+        return found
+
+    def test_begun_between_spectra(self):
+        """
+        Ports that begin a part of a hop apart are said so, once in each run, if it is more
+        than half a sample: a whole number of spectra leaves no slope, nor does what rounding
+        of stamps explains.
+        """
+        for starts, words in [
+            ((0, 0.25), "begin 16 samples later than those of port 0"),
+            ((0.25, 0), "begin 16 samples earlier than those of port 0"),
+            ((0, 13 + 5 / 64), "begin 5 samples later"),
+            ((20.75, 3), "begin 16 samples later"),
+            ((0, 1 / 64), "begin 1 sample later"),
+        ]:
+            for found in self.begun_apart(starts, runs=2):
+                (message,) = found
+                self.assertEqual(message["port"], 1)
+                self.assertIn(words, message["reason"])
+        for starts in [(0, 0), (0, 13), (5, 3), (0, 0.4 / 64), (7 - 0.4 / 64, 0)]:
+            self.assertEqual(self.begun_apart(starts), [[]])
+
+        # The time of one port is a guess: nobody knows where its spectra begin.
+        guess = [(0, "rx_time_approximate", True)]
+        self.assertEqual(self.begun_apart((0, 0.25), tags=(guess, guess)), [[]])
+
+    def test_begun_anew_between_spectra(self):
+        """Said again where a jump changes it, and not where the ports jump alike."""
+
+        def again(item, seconds):
+            return [
+                (item, "rx_time", rx_time(EPOCH, seconds)),
+                (item, "rx_rate", RATE),
+                (item, "rx_freq", 408e6),
+            ]
+
+        alike = again(200, 300.3 / RATE)
+        self.assertEqual(self.begun_apart((0, 0), tags=(alike, alike)), [[]])
+        (found,) = self.begun_apart((0, 0.25), tags=(alike, again(200, 300.55 / RATE)))
+        self.assertEqual(len(found), 1)
+        (found,) = self.begun_apart((0, 0), tags=(alike, again(200, 300.425 / RATE)))
+        (message,) = found
+        self.assertIn("begin 8 samples later", message["reason"])
+        # a jump without a new beginning, by part of a spectrum
+        jump = [(200, "rx_time", rx_time(EPOCH, 210.25 / RATE))]
+        self.assertEqual(self.begun_apart((0, 0), tags=(jump, jump)), [[]])
+        (found,) = self.begun_apart((0, 0), tags=((), jump))
+        (message,) = found
+        self.assertIn("begin 16 samples later", message["reason"])
+
+    def test_slope_of_banks_that_began_apart(self):
+        """The slope that is stated is that of products behind two filter banks."""
+        channels, taps, rate, count = 32, 4, float(2**20), 32 * 3000
+        noise = qa_tools.random_samples(self.rng, "fc32", (1, count))[0]
+        for later in (11, -7):
+            first = [max(0, -later), max(0, later)]
+            top = gr.top_block()
+            block = aperture.corner_turn(
+                channels=channels, inputs=2, spectra_per_frame=16, type="fc32"
+            )
+            block.set_log_level("off")
+            sources = []  # GNU Radio does not keep blocks of Python alive
+            for port in range(2):
+                (data,) = ports_of(noise[np.newaxis, first[port] :], "fc32", 1)
+                source = ByteSource(data, stream_tags(first[port] / rate, rate), 1000, None, port)
+                bank = aperture.pfb_channelizer(
+                    channels=channels, taps=taps, inputs=1, input_type="fc32", output_type="fc32"
+                )
+                sources.append(source)
+                top.connect(source, bank, (block, port))
+            sink, status = ByteSink(8 * channels * 2 * 16, 10**9, 5), blocks.message_debug()
+            top.connect(block, sink)
+            top.msg_connect((block, "status"), (status, "store"))
+            top.run()
+            frames = self.frames_of(sink.data(), "fc32", channels, 2, 16)
+            products = np.sum(frames[:, :, 1] * np.conj(frames[:, :, 0]), axis=(0, 2))
+            # cycles from each channel to the next
+            slope = np.angle(np.sum(products[1:] * np.conj(products[:-1]))) / (2 * np.pi)
+            messages = [
+                qa_tools.from_pmt(status.get_message(i)) for i in range(status.num_messages())
+            ]
+            (said,) = [m["reason"] for m in messages if m["event"] == "between_spectra"]
+            words = r"(rises|falls) by ([\d.]+) cycles a MHz, ([\d.]+) over the band"
+            way, per_megahertz, over_band = re.search(words, said).groups()
+            sign = 1 if way == "rises" else -1
+            self.assertAlmostEqual(sign * float(over_band), later, delta=1e-3)
+            spacing = rate / channels / 1e6
+            # 3000 spectra of one noise, of which the windows differ by later / (taps channels)
+            self.assertAlmostEqual(slope, sign * float(per_megahertz) * spacing, delta=0.005)
 
     def test_missing_before_the_common_start(self):
         """Tags of spectra that are dropped, in part or as a whole; others are renumbered."""
