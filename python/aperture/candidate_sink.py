@@ -302,8 +302,10 @@ class candidate_sink(RollingSink, python_block):
             candidate = Candidate.of_message(message)
         except ValueError:
             return False
-        if candidate.beam >= self._beams or not self._clocks:
+        if candidate.beam >= self._beams:
             return False
+        if not self._clocks:
+            return self._come == 0
         first, middle, cutout = self._place(candidate)
         return not middle < self._come or self._come - first < cutout.count // 4
 
