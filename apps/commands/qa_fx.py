@@ -118,9 +118,9 @@ class qa_fx(InFolder, gr_unittest.TestCase):
             (1e-3 * rng.normal(size=(2, 100000, 2))).astype(np.float32).view(np.complex64)[..., 0]
         )
         clean = self.raw(*samples)
-        options = ("--channels", "64", "--integration", "0.02")
-        code, _, _ = run("--input", clean, "-o", self.path("clean.uvh5"), *options)
-        self.assertEqual(code, 0)
+        options = ("--channels", "64", "--integration", "0.02048")
+        code, _, errors = run("--input", clean, "-o", self.path("clean.uvh5"), *options)
+        self.assertEqual(code, 0, errors)
         samples[0, [1000, 1003, 60000]] = np.nan, np.inf, np.nan
         samples[1, 5000] = 3e38
         for form in ("sc8", "fc32"):
@@ -382,7 +382,9 @@ class qa_fx(InFolder, gr_unittest.TestCase):
         rms = np.sqrt((voltages[..., 0].astype(float) ** 2).mean(axis=(1, 2)))
         np.testing.assert_allclose(found["rms_re"].mean(axis=0), rms, rtol=0.05)
         np.testing.assert_allclose(found["kurtosis"].mean(axis=0), 1, atol=0.1)
-        self.assertEqual(found["missing"].max(), 0)
+        # only what the last frame has too few, on a GPU, where frames are longer
+        missing = max(0, 1 - voltages.shape[1] / found["spectra"].sum())
+        np.testing.assert_allclose(found["missing"], missing, atol=1e-12)
         shown = re.search(
             r"input +gain +rms +kurtosis +clamped +missing\n +(\S+) +\S+ +([\d.]+), "
             r"([\d.]+) +([\d.]+) ",

@@ -48,10 +48,10 @@ filterbank_sink._add_piece = lambda sink, powers, lost: (
 sys.exit(main(sys.argv[1:]))
 """
 RATE, CHANNELS = 64_000, 32
-# 60 integrations of 40 spectra, and a part of one
-SAMPLES = (60 * 40 + 7 + 13) * CHANNELS
+# 60 integrations of 48 spectra, and a part of one
+SAMPLES = (60 * 48 + 7 + 13) * CHANNELS
 #: more than is in flight, and is written when a run is interrupted
-LONG, LONG_SAMPLES = 3501, (3500 * 40 + 7 + 13) * CHANNELS
+LONG, LONG_SAMPLES = 3501, (3500 * 48 + 7 + 13) * CHANNELS
 
 
 class qa_resume(InFolder, gr_unittest.TestCase):
@@ -61,7 +61,7 @@ class qa_resume(InFolder, gr_unittest.TestCase):
         save_array(small_array(sample_rate=RATE), self.path("array.yaml"))
 
     def words(
-        self, output, *more, array="array.yaml", sizes="--spectra-per-frame 8 --integration 0.02"
+        self, output, *more, array="array.yaml", sizes="--spectra-per-frame 16 --integration 0.024"
     ):
         return [
             *("--device", DEVICE, "-o", self.path(output), "--array", self.path(array)),
@@ -129,7 +129,7 @@ class qa_resume(InFolder, gr_unittest.TestCase):
 
     def test_channels_that_are_split(self):
         """Both filters go on where they were."""
-        sizes = "--spectra-per-frame 8 --integration 0.048 --upchannelise 3 --oversampling 4/3"
+        sizes = "--spectra-per-frame 16 --integration 0.048 --upchannelise 3 --oversampling 4/3"
         self.correlate("whole.uvh5", sizes=sizes)
         self.correlate("a.uvh5", "--duration", 0.5, sizes=sizes)
         self.assertLess(0, self.count("a.uvh5"))
@@ -163,11 +163,11 @@ class qa_resume(InFolder, gr_unittest.TestCase):
         more = ("--compression", "gzip", "--gain", 1.2)
         self.correlate("whole.uvh5", *more)
         expected = self.contents("whole.uvh5")
-        for spectra in (1, 39, 40, 41, 40 * 17 + 3):
+        for spectra in (1, 47, 48, 49, 48 * 17 + 3):
             duration = (spectra + 7) * CHANNELS / RATE
             self.correlate("out.uvh5", "--duration", duration, *more)
             out = self.correlate("out.uvh5", "--resume", *more)
-            self.assertIn(f"first {spectra // 40} integrations", out)
+            self.assertIn(f"first {spectra // 48} integrations", out)
             self.expect_same("out.uvh5", expected)
             os.unlink(self.path("out.uvh5"))
         # without a file it begins
@@ -175,10 +175,10 @@ class qa_resume(InFolder, gr_unittest.TestCase):
         self.expect_same("out.uvh5", expected)
 
     def test_nothing_is_left(self):
-        self.correlate("out.uvh5", "--start", 0.1, "--duration", 0.4 + 7 * CHANNELS / RATE)
+        self.correlate("out.uvh5", "--start", 0.1, "--duration", 0.48 + 7 * CHANNELS / RATE)
         before = self.contents("out.uvh5")
         out = self.correlate(
-            "out.uvh5", "--start", 0.1, "--duration", 0.4 + 7 * CHANNELS / RATE, "--resume"
+            "out.uvh5", "--start", 0.1, "--duration", 0.48 + 7 * CHANNELS / RATE, "--resume"
         )
         self.assertRegex(
             out, r"nothing is left to do: \S+out.uvh5: every integration is there \(20\)"
@@ -209,8 +209,12 @@ class qa_resume(InFolder, gr_unittest.TestCase):
         before = self.contents("out.uvh5")
         for more, problem, arguments in (
             (("--channels", 16), "it has 32 channels, but this plan makes 16", {}),
-            (("--integration", 0.04), r"its integration 0 is of 0.02 s", {}),
-            (("--start", 0.1), r"its integration 0 is of 0.02 s and -0.0999\d* s from where", {}),
+            (("--integration", 0.048), r"its integration 0 is of 0.024 s", {}),
+            (
+                ("--start", 0.1),
+                r"its integration 0 is of 0.024 s and -0\.(0999|1000)\d* s from where",
+                {},
+            ),
             (("--gain", 3), "GAINS is 'A1x:1.2.*', and by the plan 'A1x:3 A2x:3'", {}),
             (("--window", "rect"), r"Header/history is '.* hann, .*by the plan '.* rect", {}),
             (
@@ -255,8 +259,8 @@ class qa_resume(InFolder, gr_unittest.TestCase):
             ("Header/integration_time", np.zeros(1), r"integration_time has the shape \[1\]"),
             (
                 "Header/integration_time",
-                np.where(np.arange(count) == 5, 0.03, 0.02),
-                "integration_time of integration 1 is 0.02, and in its row 2 0.03",
+                np.where(np.arange(count) == 5, 0.036, 0.024),
+                "integration_time of integration 1 is 0.024, and in its row 2 0.036",
             ),
             ("Data/nsamples", np.zeros((0, CHANNELS, 1)), "last integration has no nsamples"),
         ):

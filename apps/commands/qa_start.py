@@ -20,8 +20,8 @@ from gnuradio.aperture.testing.observations import words
 from gnuradio.aperture.testing.qa_tools import DEVICE
 from gnuradio.aperture.testing.recordings import noise, small_array, visibilities
 
-# s, which is 40 spectra of 32 channels at 64 kHz
-INTEGRATION = 0.02
+# s, which is 48 spectra of 32 channels at 64 kHz
+INTEGRATION = 0.024
 SAMPLES, RATE = 40_000, 64_000
 
 
@@ -48,7 +48,7 @@ class qa_start(InFolder, gr_unittest.TestCase):
         )
 
     def correlated(self, *more):
-        sizes = ("--integration", INTEGRATION, "--spectra-per-frame", 8)
+        sizes = ("--integration", INTEGRATION, "--spectra-per-frame", 16)
         code, _, error = self.run_on(fx, "out.uvh5", *sizes, *more)
         self.assertEqual(code, 0, error)
         return visibilities(self.path("out.uvh5"))
@@ -56,27 +56,27 @@ class qa_start(InFolder, gr_unittest.TestCase):
     def test_visibilities(self):
         """From a time on, they are those of the whole recording, at the same times."""
         whole = self.correlated("--gain", 3)
-        for start in ("0.2", "2e-1", "2024-06-01T12:00:00.45Z", "2024-06-01T14:00:00.45+02:00"):
+        for start in ("0.24", "24e-2", "2024-06-01T12:00:00.49Z", "2024-06-01T14:00:00.49+02:00"):
             found = self.correlated("--gain", 3, "--start", start)
             for name in ("visdata", "nsamples", "times"):
                 np.testing.assert_array_equal(found[name], whole[name][10:], start)
-        found = self.correlated("--gain", 3, "--start", 0.2, "--duration", 0.1 + 7 * 32 / RATE)
+        found = self.correlated("--gain", 3, "--start", 0.24, "--duration", 0.12 + 7 * 32 / RATE)
         np.testing.assert_array_equal(found["visdata"], whole["visdata"][10:15])
 
     def test_between_samples(self):
         """The first sample is the one at or after the time."""
         for start in (f"{1000 / RATE:.9f}", f"{999.5 / RATE:.9f}"):
             found = self.correlated("--gain", 1, "--start", start)
-            first = found["times"][0] - (40 - 1) / 2 * 32 / RATE / 86400
+            first = found["times"][0] - (48 - 1) / 2 * 32 / RATE / 86400
             # the middle of the first window
             expected = 2460463.0 + (0.25 + (1000 + (8 * 32 - 1) / 2) / RATE) / 86400
             self.assertAlmostEqual(first * 86400, expected * 86400, delta=1e-4)
 
     def test_powers(self):
         """The same of aperture_beams."""
-        more = words(f"--beams grid:az=80,el=40 --integration {INTEGRATION / 5}")
+        more = words(f"--beams grid:az=80,el=40 --integration {INTEGRATION / 6}")
         found, values = [], []
-        for start in ((), ("--start", 0.2)):
+        for start in ((), ("--start", 0.24)):
             code, _, error = self.run_on(
                 beams_command, "out.fil", *more, "--format", "fc32", *start
             )
@@ -84,8 +84,8 @@ class qa_start(InFolder, gr_unittest.TestCase):
             found.append(FilterbankFile(self.path("out.fil")))
             values.append(found[-1].read())
         begins = [file.header["tstart"] for file in found]
-        self.assertAlmostEqual((begins[1] - begins[0]) * 86400, 0.2, delta=1e-5)
-        np.testing.assert_allclose(values[1], values[0][50:], rtol=1e-5)
+        self.assertAlmostEqual((begins[1] - begins[0]) * 86400, 0.24, delta=1e-5)
+        np.testing.assert_allclose(values[1], values[0][60:], rtol=1e-5)
 
     def test_refused(self):
         """A time outside names the recording's span; other inputs are read from their beginning."""

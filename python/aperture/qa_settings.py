@@ -37,7 +37,8 @@ iers.conf.auto_download = False
 
 START = 1577934245  # 2020-01-02T03:04:05Z: astropy's own table of the Earth's rotation has it
 RATE, FREQUENCY = 1e5, 4e8
-CHANNELS, FRAME, FRAMES = 16, 21, 5  # an integration has FRAMES frames of FRAME spectra
+# an integration has FRAMES frames of FRAME spectra
+CHANNELS, FRAME, FRAMES = 16, qa_tools.frame_length(21), 5
 HOP = CHANNELS / RATE
 SECONDS = 2.0
 PLACES = {"A": (0.0, 0.0, 0.0), "B": (70.0, -20.0, 1.0), "C": (-30.0, 55.0, 0.0)}
