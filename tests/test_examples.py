@@ -277,7 +277,7 @@ class TestExamples(unittest.TestCase):
         folder = fresh_folder("empty_window")
         for name, lowest, missing in (
             ("quiet", 1, "the curve has 0 points; more than 400"),
-            # it draws zeros before they have come, and nothing else
+            # GNU Radio's sink draws zeros before samples come, and nothing else
             ("flat", -2, "the curve has 0 points; more than 400"),
             ("silent", 1, "no sink says never"),
         ):
