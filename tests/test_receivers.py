@@ -742,9 +742,11 @@ class TestCommands(unittest.TestCase):
         with desk.servers[0] as first, desk.servers[1] as second:
             settings = "rate=250e3,freq=100e6,gain=29.7,search=0.1,noise=biastee@2"
             plan = self.folder / "plan.yml"
+            # the servers go on while this computer is busy: a measurement takes half a second of
+            # them where it is not
             plan.write_text(
                 f'input: {{source: "rtl_tcp:{first.address};{second.address},{settings}", '
-                "duration: 2.0}\nengines: {channels: 64}\n"
+                "duration: 8.0}\nengines: {channels: 64}\n"
                 f"outputs: {{file: {self.folder / 'x.uvh5'}}}\n"
             )
             found, output = run("aperture_fx", "--plan", str(plan))
