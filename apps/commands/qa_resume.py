@@ -210,11 +210,7 @@ class qa_resume(InFolder, gr_unittest.TestCase):
         for more, problem, arguments in (
             (("--channels", 16), "it has 32 channels, but this plan makes 16", {}),
             (("--integration", 0.048), r"its integration 0 is of 0.024 s", {}),
-            (
-                ("--start", 0.1),
-                r"its integration 0 is of 0.024 s and -0\.(0999|1000)\d* s from where",
-                {},
-            ),
+            (("--start", 0.1), r"its integration 0 is of 0.024 s and -0.1000\d* s from where", {}),
             (("--gain", 3), "GAINS is 'A1x:1.2.*', and by the plan 'A1x:3 A2x:3'", {}),
             (("--window", "rect"), r"Header/history is '.* hann, .*by the plan '.* rect", {}),
             (

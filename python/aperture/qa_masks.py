@@ -6,6 +6,8 @@
 #
 """xengine, power_detector and beam_power with masks of flags, and sinks with their counts."""
 
+import math
+
 import h5py
 import numpy as np
 from gnuradio import aperture, gr, gr_unittest
@@ -24,6 +26,11 @@ from gnuradio.aperture.testing.qa_tools import (
 )
 
 DEVICES = ("cpu", "emulated") if qa_tools.DEVICE == "cpu" else (qa_tools.DEVICE,)
+
+
+def whole_slices(spectra):
+    """The least multiple of so many spectra, and with it of its slices, that the device takes."""
+    return math.lcm(spectra, qa_tools.FRAME_MULTIPLE)
 
 
 def pack(flags):
@@ -193,10 +200,10 @@ class qa_masks(InFolder, gr_unittest.TestCase):
         """Slices of one byte, of three with bits to spare, of one spectrum; missing spectra that
         cut slices, that do not, and none."""
         for device in DEVICES:
-            for spectra, slices in ((48, 8), (48, 24), (48, 3), (80, 20), (80, 80), (48, 1)):
+            for spectra, slices in ((24, 8), (24, 24), (24, 3), (80, 20), (80, 80), (48, 1)):
                 for missing in ("parts", "whole slices", None):
                     with self.subTest(device=device, slices=slices, missing=missing):
-                        spectra = qa_tools.frame_length(spectra)
+                        spectra = whole_slices(spectra)
                         scene = Scene(self.rng, spectra=spectra, slices=slices, missing=missing)
                         self.check_xengine(scene, device=device)
 
@@ -243,7 +250,7 @@ class qa_masks(InFolder, gr_unittest.TestCase):
 
     def test_lost_frames(self):
         """Frames that never come have no masks either, and are not counted."""
-        scene = Scene(self.rng, spectra=48, frames=6, missing=None)
+        scene = Scene(self.rng, spectra=whole_slices(24), frames=6, missing=None)
         gap = (4, "rx_time", rx_time(EPOCH, 6 / RATE))  # two frames before it
         for device in DEVICES:
             values, counts, _, _ = self.correlate(
@@ -253,7 +260,7 @@ class qa_masks(InFolder, gr_unittest.TestCase):
             np.testing.assert_array_equal(counts, scene.correlate(8)[1])
 
     def test_restart(self):
-        scene = Scene(self.rng, spectra=48)
+        scene = Scene(self.rng, spectra=whole_slices(24))
         for device in DEVICES:
             products = 6 * scene.shape[1]
             block = aperture.xengine(inputs=3, integration=2, device=device, **scene.names())
