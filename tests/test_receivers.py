@@ -742,8 +742,7 @@ class TestCommands(unittest.TestCase):
         with desk.servers[0] as first, desk.servers[1] as second:
             settings = "rate=250e3,freq=100e6,gain=29.7,search=0.1,noise=biastee@2"
             plan = self.folder / "plan.yml"
-            # the servers go on while this computer is busy: a measurement takes half a second of
-            # them where it is not
+            # the servers go on while this computer is busy, and so a measurement takes more of them
             plan.write_text(
                 f'input: {{source: "rtl_tcp:{first.address};{second.address},{settings}", '
                 "duration: 8.0}\nengines: {channels: 64}\n"
