@@ -27,8 +27,8 @@ DEFAULT_INTEGRATION = 1.0  # s, of visibilities
 FALSE_ALARMS = 0.0027  # three standard deviations
 BEST_SLICE = 256  # spectra; 10 % more power in a cell are three standard deviations
 CORRELATORS = FX, OBSERVE
-#: fields of a calibration that is measured while it runs, with their defaults
-MEASURING = {"every": 0.0, "integrations": 1, "noise_settle": 0.5, "noise_patience": 5.0}
+#: fields of a calibration that is measured while it runs
+MEASURING = "every", "integrations", "noise_settle", "noise_patience"
 #: fields of the flags that flag; where all are None, nothing is flagged
 METHODS = "kurtosis_false_alarms", "time_sum_sigma", "channel_sum_sigma", "bad_channels"
 
@@ -279,8 +279,8 @@ class Calibration:
         refuse = lambda name, problem: plan.error(name, problem, shown=True)
         called = plan.naming("calibration.measure")
         if self.measure is None:
-            for name, usual in MEASURING.items():
-                if getattr(self, name) != usual:
+            for name in MEASURING:
+                if getattr(self, name) != getattr(Calibration, name):  # the default
                     raise refuse(f"calibration.{name}", f"needs {called}")
             return
         for name, why in (
