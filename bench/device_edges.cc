@@ -20,6 +20,7 @@
 
 #include "runtime/backend.h"
 #include "runtime/host_memory.h"
+#include "timing.h"
 #include <gnuradio/aperture/copy.h>
 #include <gnuradio/aperture/device/device_block.h>
 #include <gnuradio/logger.h>
@@ -27,7 +28,6 @@
 #include <gnuradio/top_block.h>
 #include <algorithm>
 #include <atomic>
-#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
@@ -39,13 +39,6 @@ using namespace gr::aperture;
 namespace {
 
 constexpr size_t item = 1 << 16; // bytes
-
-double now()
-{
-    return std::chrono::duration<double>(
-               std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-}
 
 std::atomic<double> first_call; // time of the source's first call
 
@@ -222,14 +215,13 @@ double bare(const device& d, const setup& s, int64_t items)
     return now() - start;
 }
 
-double median(const std::function<double()>& seconds)
+double median_of(const std::function<double()>& seconds)
 {
     seconds(); // the warm-up
     std::vector<double> all;
     for (int run = 0; run < 5; run++)
         all.push_back(seconds());
-    std::sort(all.begin(), all.end());
-    return all[2];
+    return median(all);
 }
 
 } // namespace
@@ -272,9 +264,9 @@ try {
         const auto& [name, s] = all[i];
         const double bytes = double(items) * item;
         const double in_flowgraph =
-            bytes / median([&, &s = s] { return flowgraph(d, s, items); }) / 1e9;
+            bytes / median_of([&, &s = s] { return flowgraph(d, s, items); }) / 1e9;
         const double without =
-            bytes / median([&, &s = s] { return bare(d, s, items); }) / 1e9;
+            bytes / median_of([&, &s = s] { return bare(d, s, items); }) / 1e9;
         std::printf("%-18s %10zu %14.1f %14.1f %8.2f\n",
                     name,
                     s.call >> 20,

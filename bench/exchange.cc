@@ -27,6 +27,7 @@
 #include "kernels/exchange/nccl.h"
 #include "kernels/gpu/memory.h"
 #include "runtime/backend.h"
+#include "timing.h"
 #include <gnuradio/aperture/discard.h>
 #include <gnuradio/aperture/exchange.h>
 #include <gnuradio/aperture/f_engine.h>
@@ -49,13 +50,6 @@ namespace {
 
 constexpr int times = 256, taps = 8;
 int channels = 1024;
-
-double now()
-{
-    return std::chrono::duration<double>(
-               std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-}
 
 std::vector<std::string> all_gpus(int gpus)
 {
@@ -112,8 +106,7 @@ double seconds_of(const gpu_streams& on, const F& call)
         if (run >= 2)
             all.push_back((now() - start) / calls);
     }
-    std::nth_element(all.begin(), all.begin() + runs / 2, all.end());
-    return all[runs / 2];
+    return median(all);
 }
 
 void bench_moves(int gpus)

@@ -29,6 +29,7 @@
 #include "kernels/f_engine/f_engine.h"
 #include "kernels/pfb/prototype.h"
 #include "kernels/pulses/pulse_search.h"
+#include "timing.h"
 #include <gnuradio/aperture/beam_power.h>
 #include <gnuradio/aperture/dedisperser.h>
 #include <gnuradio/aperture/discard.h>
@@ -61,13 +62,6 @@ constexpr double bandwidth = 20e6, center_frequency = 408e6; // Hz
 constexpr double sample_time = channels / bandwidth;
 constexpr double baseline = 4; // seconds
 constexpr int segments = 32;   // segments of the normalizer's window
-
-double now()
-{
-    return std::chrono::duration<double>(
-               std::chrono::steady_clock::now().time_since_epoch())
-        .count();
-}
 
 //! A case: beams, times of an item of trials, and of a segment of the normalizer.
 struct search {
