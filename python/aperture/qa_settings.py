@@ -38,7 +38,7 @@ iers.conf.auto_download = False
 START = 1577934245  # 2020-01-02T03:04:05Z: astropy's own table of the Earth's rotation has it
 RATE, FREQUENCY = 1e5, 4e8
 # an integration has FRAMES frames of FRAME spectra
-CHANNELS, FRAME, FRAMES = 16, qa_tools.frame_length(21), 5
+CHANNELS, FRAME, FRAMES = 16, 3 * qa_tools.frame_length(7), 5
 HOP = CHANNELS / RATE
 SECONDS = 2.0
 PLACES = {"A": (0.0, 0.0, 0.0), "B": (70.0, -20.0, 1.0), "C": (-30.0, 55.0, 0.0)}
@@ -312,7 +312,7 @@ class qa_settings(InFolder, gr_unittest.TestCase):
     def beams(self):
         return [Beam(**vars(self.one)), Beam("zenith", azimuth=0.0, elevation=90.0)]
 
-    def powers(self, change, sinks, moved=True, spectra=7):
+    def powers(self, change, sinks, moved=True, spectra=FRAME // 3):
         """Runs a chain with beams to sinks, each a function that makes and connects one."""
         top = gr.top_block()
         self.pointing = pointing(
