@@ -15,9 +15,7 @@ hashes of their files.
 import importlib
 import importlib.util
 import os
-import subprocess
 import sys
-import venv
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -197,6 +195,10 @@ def command(module, *arguments):
 def _make():
     """The environment without packages, unless it is there for this version of Python."""
     path = folder()
+    # not before they are needed: every flowgraph loads this module
+    import subprocess  # pylint: disable=import-outside-toplevel
+    import venv  # pylint: disable=import-outside-toplevel
+
     python = path / "bin" / "python"
     version = f"lib/python{sys.version_info[0]}.{sys.version_info[1]}"
     if os.path.exists(python) and os.path.exists(path / version / "site-packages" / "pip"):
@@ -231,6 +233,8 @@ def install(groups):
     ------
     PackageError, OSError
     """
+    import subprocess  # pylint: disable=import-outside-toplevel
+
     wanted = [group for group in groups if not is_installed(group)]
     if not wanted:
         return []
