@@ -21,9 +21,10 @@ FREQUENCY, RATE, GAIN_MODE, GAIN, CORRECTION, AGC, BIAS_TEE, WRITE_PIN = 1, 2, 3
 class RtlTcpServer:
     """
     Sends `header` and what `samples(connection, sent)` gives: bytes, of the number of the
-    connection, from 0 on, and the bytes that were sent to it; None ends the connection, and
-    Ellipsis sends nothing more. `commands` are (connection, number, value) in their order, and
-    `switches` {pin: level} of now, the bias tee being pin 0. Entered and left by `with`.
+    connection, from 0 on, and the bytes that were sent to it; None ends the connection, Ellipsis
+    sends nothing more, and no bytes are asked for again. `commands` are (connection, number, value)
+    in their order, and `switches` {pin: level} of now, the bias tee being pin 0. Entered and left
+    by `with`.
 
     pace: bytes a second, 0: as fast as they are taken. The first samples wait for a gain, which is
     set last, so that a test sees all settings.
@@ -33,6 +34,7 @@ class RtlTcpServer:
         self._samples, self._header, self._pace = samples, header, pace
         self.commands, self.switches, self.connections = [], {}, 0
         self._set_up = set()  # connections that may send
+        self._client = None  # address of who takes samples now
         self._listening = socket.create_server(("127.0.0.1", 0))
         self.port = self._listening.getsockname()[1]
         self._ended = threading.Event()
@@ -46,6 +48,30 @@ class RtlTcpServer:
     def told(self, number):
         """The values of a command, in their order."""
         return [value for _, found, value in self.commands if found == number]
+
+    @property
+    def streaming(self):
+        """True where somebody takes samples."""
+        return self._client is not None
+
+    def unread(self):
+        """The bytes that were sent to the client and that it has not read, as Linux says."""
+        ends = self._client, ("127.0.0.1", self.port)
+        waiting = 0
+        with open("/proc/net/tcp", encoding="ascii") as table:
+            next(table)
+            for line in table:
+                _, *found, _, queues = line.split()[:5]
+                found = [
+                    (socket.inet_ntoa(bytes.fromhex(place[:8])[::-1]), int(place[9:], 16))
+                    for place in found
+                ]
+                sending, receiving = (int(queue, 16) for queue in queues.split(":"))
+                if found == list(ends):
+                    waiting += receiving
+                elif found == list(ends[::-1]):
+                    waiting += sending
+        return waiting
 
     def __enter__(self):
         self._thread.start()
@@ -61,7 +87,7 @@ class RtlTcpServer:
     def _serve(self):
         while not self._ended.is_set():
             try:
-                connection, _ = self._listening.accept()
+                connection, client = self._listening.accept()
             except OSError:
                 return
             number, self.connections = self.connections, self.connections + 1
@@ -69,17 +95,19 @@ class RtlTcpServer:
                 reader = threading.Thread(target=self._take, args=(connection, number))
                 reader.start()
                 with contextlib.suppress(OSError):
-                    self._stream(connection, number)
+                    self._stream(connection, number, client)
+                self._client = None
                 with contextlib.suppress(OSError):
                     connection.shutdown(socket.SHUT_WR)
                 reader.join()
 
-    def _stream(self, connection, number):
+    def _stream(self, connection, number, client):
         connection.sendall(self._header)
         while len(self._header) == 12 and number not in self._set_up:
             if self._ended.wait(0.001):
                 return
         connection.settimeout(0.1)
+        self._client = client
         sent, begin = 0, time.monotonic()
         while not self._ended.is_set():
             block = self._samples(number, sent)
@@ -88,6 +116,8 @@ class RtlTcpServer:
             if block is Ellipsis:
                 self._ended.wait()
                 return
+            if not block:
+                self._ended.wait(0.001)
             view = memoryview(block)
             while view and not self._ended.is_set():
                 with contextlib.suppress(TimeoutError):
@@ -127,11 +157,17 @@ class Desk:
     Two dongles that hear one noise source, where the bias tee of the second feeds it, and the sky,
     with a coherence of 0.01. Each has a start of its own, and the second one's phase is `phase`
     and that times the tunings.
+
+    Their time passes with what their clients read, at most as fast as the clock: a computer that
+    is busy finds no more samples between a command and the next than one that is not, and neither
+    dongle hears the source before the other does.
     """
 
     LENGTH = 399_989
     RATE = 250_000
-    SWITCH_DELAY = 3000  # samples in which a switch acts after its command
+    BLOCK = 5000
+    SWITCH_DELAY = 3 * BLOCK  # samples in which a switch acts after its command
+    MOST_UNREAD = 2 * 4 * BLOCK  # bytes
 
     def __init__(self, phase):
         rng = np.random.default_rng(7)
@@ -139,21 +175,21 @@ class Desk:
         self._common, *own = noise[0::2] + 1j * noise[1::2]
         self._own, self._phase = own, phase
         self._switched = [(0, 0)]  # (sample of the second, level)
-        self._begin = None
+        self._next = [0, 0]  # sample that each sends next
         self.servers = [
             RtlTcpServer(lambda _, sent, n=number: self._samples(n, sent), pace=2 * self.RATE)
             for number in range(2)
         ]
 
     def _samples(self, number, sent):
-        if self._begin is None:
-            self._begin = time.monotonic()
-        # both hear the source at one time, whenever they were connected
-        if sent == 0:
-            self.__dict__[f"start{number}"] = round(self.RATE * (time.monotonic() - self._begin))
-        first, count = sent // 2 + self.__dict__[f"start{number}"], 5000
-        server = self.servers[1]
-        level = server.switches.get(0, 0)
+        this, other = self.servers[number], self.servers[1 - number]
+        if sent == 0:  # both hear the source at one time, whenever they were connected
+            self._next[number] = max(self._next)
+        behind = other.streaming and self._next[1 - number] < self._next[number]
+        if behind or this.unread() > self.MOST_UNREAD:
+            return b""
+        first, count = self._next[number], self.BLOCK
+        level = self.servers[1].switches.get(0, 0)
         if self._switched[-1][1] != level:
             self._switched.append((first + self.SWITCH_DELAY, level))
         at = np.arange(first, first + count)
@@ -168,4 +204,5 @@ class Desk:
             values = values * np.exp(1j * self._phase * tuned)
         parts = np.empty(2 * count)
         parts[0::2], parts[1::2] = values.real, values.imag
+        self._next[number] = first + count
         return np.clip(np.round(127.5 + 25 * parts), 0, 255).astype(np.uint8).tobytes()
