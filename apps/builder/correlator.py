@@ -205,12 +205,6 @@ class Correlator(Part):
             )
         ]
         self.sink = self.sinks_of_centers[0]
-        if len(set(self.files())) < len(self.files()):
-            raise plan.error(
-                "outputs.file",
-                "expected a name with {phase_center} in it, as there is a file for each",
-                shown=True,
-            )
         for block in (*self.engines, *self.exchanges, *self._averagers):
             block.set_log_level("warning")
         self.blocks = {

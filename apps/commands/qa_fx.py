@@ -870,6 +870,7 @@ class qa_fx(InFolder, gr_unittest.TestCase):
             (("--spectra-per-frame", "0"), "--spectra-per-frame: 0: expected"),
             (("--track", "Cas B"), "--track: direction: 'Cas B' is not known"),
             (("--phase-centers", "sun;12:70:00 +1"), "--phase-centers: .*60 minutes"),
+            (("--phase-centers", "sun;Sun"), "--phase-centers: .*different.*'Sun' is named twice"),
             (("--device", "gpu"), "--device: gpu: expected auto, cpu, cuda or cuda:N"),
         ):
             with self.subTest(arguments=arguments):

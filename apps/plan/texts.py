@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from .. import power_normalizer, pulse_search
+from ..files.file_names import name_text
 from ..parameters.description import Number, Switch, Text
 from ..parameters.rules import NAME_RULE, device_name, is_name, numbers_reader
 from ..parameters.times import read_time
@@ -109,8 +110,15 @@ def device_names(text):
 
 
 def directions(text):
-    """The Directions of a text, with semicolons between them."""
-    return [parse_direction(each) for each in text.split(";")]
+    """The Directions of a text, with semicolons between them; each has a file name of its own."""
+    found = [parse_direction(each) for each in text.split(";")]
+    names = [name_text(direction.name) for direction in found]
+    for number, name in enumerate(names):
+        if name in names[:number]:
+            raise ValueError(
+                f"expected different directions: '{found[number].name}' is named twice"
+            )
+    return found
 
 
 def yes_or_no(text):
