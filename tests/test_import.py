@@ -15,7 +15,8 @@ from places import SOURCE, fresh_folder, main, run, run_or_fail
 
 #: large packages that only some of the package's modules need
 HEAVY = ("PyQt5", "astropy", "erfa", "h5py", "matplotlib", "pyqtgraph", "scipy")
-MOST_MEGABYTES = 15
+#: the code of all modules takes a quarter more in Python 3.13 than in 3.11
+MOST_MEGABYTES = 15 if sys.version_info < (3, 12) else 20
 #: factor over the time that GNU Radio and NumPy take, on any machine; it is 0.8 of that
 LONGEST = 2.5
 
@@ -37,6 +38,15 @@ print(json.dumps({"share": share, "megabytes": megabytes() - before,
 """
 
 
+def own_folders():
+    """The environment, without what leads GNU Radio's files elsewhere than into HOME."""
+    return {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("XDG_", "GR_")) and name != "APPDATA"
+    }
+
+
 class TestImport(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -50,7 +60,7 @@ class TestImport(unittest.TestCase):
         self.assertEqual(packages & set(HEAVY), set())
 
     def test_memory(self):
-        """`import gnuradio.aperture` adds at most 15 MB to what gnuradio.gr takes."""
+        """`import gnuradio.aperture` adds at most MOST_MEGABYTES to what gnuradio.gr takes."""
         self.assertLess(self.cost["megabytes"], MOST_MEGABYTES)
 
     def test_time(self):
@@ -84,22 +94,16 @@ class TestImport(unittest.TestCase):
         folder = fresh_folder("plans")
         theirs = "from gnuradio import fft; fft.fft_vcc({}, True, [], False, 1)"
         ours = "from gnuradio import aperture; kept = aperture.array_source('y8', samples=1000)"
-        environment = {**os.environ, "HOME": str(folder)}
-        environment.pop("APPDATA", None)
+        environment = {**own_folders(), "HOME": str(folder)}
         for points, program in enumerate((theirs, f"{ours}; {theirs}", theirs), 90):
             output = run_or_fail(
                 self, sys.executable, "-c", program.format(points), env=environment
             )
             self.assertNotIn("import_wisdom", output)
-        self.assertTrue((folder / ".gr_fftw_wisdom").exists())
+        self.assertTrue(list(folder.rglob("*fftw_wisdom")))
 
     def test_home_that_cannot_be_written(self):
         """GNU Radio wants its folder there: one sentence with what to do."""
-        environment = {
-            name: value
-            for name, value in os.environ.items()
-            if not name.startswith(("XDG_", "GR_"))
-        }
         folder = fresh_folder("home")
         command = [
             sys.executable,
@@ -114,12 +118,12 @@ class TestImport(unittest.TestCase):
             folder / "a.uvh5",
         ]
         # nobody can make a folder there, not even root
-        status, output = run(*command, env={**environment, "HOME": "/proc/self"})
+        status, output = run(*command, env={**own_folders(), "HOME": "/proc/self"})
         self.assertEqual(status, 1)
         self.assertRegex(
             output,
-            r"aperture_fx: error: GNU Radio .*folder \.gnuradio of HOME, "
-            r"which is /proc/self: set HOME to .*\n$",
+            r"aperture_fx: error: GNU Radio keeps settings in /proc/self/\S*gnuradio, and HOME is "
+            r"/proc/self: set HOME to .*\n$",
         )
 
 

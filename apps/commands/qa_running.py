@@ -138,6 +138,14 @@ class qa_running(gr_unittest.TestCase):
                 Path(kernel, name).unlink()
             self.assertEqual(surroundings.advice(lost, kernel), "")
             self.assertEqual(advice(RuntimeError("filesystem error: cannot create [/a/b]")), "")
+            with mock.patch.dict(os.environ, HOME="/h", XDG_STATE_HOME="/s", XDG_CACHE_HOME=""):
+                for path, expected in (
+                    ("/h/.gnuradio/prefs", "settings in /h/.gnuradio, and HOME is /h: set HOME "),
+                    ("/h/.config/gnuradio", "settings in /h/.config/gnuradio, and HOME is /h: "),
+                    ("/s/gnuradio/x", "settings in /s/gnuradio, and XDG_STATE_HOME is /s: set "),
+                ):
+                    error = RuntimeError(f"filesystem error: cannot create: No such file [{path}]")
+                    self.assertIn(expected, advice(error))
 
     def test_second_interrupt_stops_at_once(self):
         calls, ended = [], threading.Event()

@@ -6,6 +6,7 @@
 """The system that GNU Radio needs: it says little where that is not there."""
 
 import os
+import re
 from pathlib import Path
 
 from ..system import linux
@@ -17,6 +18,8 @@ USUAL = {
     "shmmax": (1 << 30, "bytes of a segment"),
     "shmall": (1 << 20, "pages of all segments"),
 }
+#: variables below whose folders GNU Radio has its own; before 3.10.10 only in HOME
+FOLDERS = ("XDG_CONFIG_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME")
 
 
 def small_limits(kernel=linux.KERNEL_SETTINGS):
@@ -44,10 +47,13 @@ def advice(error, kernel=linux.KERNEL_SETTINGS):
     text = str(error)
     if isinstance(error, MemoryError) and "bad_alloc" in text:
         return small_limits(kernel)
-    if "filesystem error" in text and ".gnuradio" in text:
+    found = re.search(r"filesystem error.*\[(.*?/\.?gnuradio)\b", text)
+    if found:
+        given = [name for name in FOLDERS if os.environ.get(name)]
+        name = next((name for name in given if found[1].startswith(os.environ[name])), "HOME")
         return (
-            "GNU Radio keeps settings in the folder .gnuradio of HOME, which is "
-            f"{os.environ.get('HOME') or 'not set'}: set HOME to a folder in which you may "
-            "write, HOME=/tmp for example"
+            f"GNU Radio keeps settings in {found[1]}, and {name} is "
+            f"{os.environ.get(name) or 'not set'}: set {name} to a folder in which you may write, "
+            f"{name}=/tmp for example"
         )
     return ""
