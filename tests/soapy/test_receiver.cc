@@ -274,7 +274,16 @@ public:
         full_scale = 1;
         return SOAPY_SDR_CF32;
     }
-    SoapySDR::ArgInfoList getStreamArgsInfo(int, size_t) const override { return {}; }
+    SoapySDR::ArgInfoList getStreamArgsInfo(int, size_t) const override
+    {
+        // GNU Radio Companion's block of RTL-SDRs sets it, and GNU Radio 3.10.12 refuses
+        // what a driver does not list
+        SoapySDR::ArgInfo length;
+        length.key = "bufflen";
+        length.value = "16384";
+        length.type = SoapySDR::ArgInfo::INT;
+        return { length };
+    }
     SoapySDR::Stream* setupStream(int direction,
                                   const std::string& format,
                                   const std::vector<size_t>& channels,
