@@ -54,7 +54,7 @@ class Receivers(InputFormat):
     kind = "soak"
     summary = "for tools/soak"
     names = "ARRAY.yml"
-    simulates = True
+    simulates = live = True
 
     def __init__(self, chance, rng):
         self._chance, self._rng = chance, rng
@@ -355,8 +355,8 @@ device: {{name: "{self.options.device}"}}
 
     def end(self):
         """Ends the instrument when its time has come."""
-        self.stopping.wait(self.options.hours * 3600)
-        os.kill(os.getpid(), signal.SIGTERM)
+        if not self.stopping.wait(self.options.hours * 3600):
+            os.kill(os.getpid(), signal.SIGTERM)
 
     # ---- the run
 
