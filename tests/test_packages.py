@@ -239,8 +239,8 @@ class TestPackages(unittest.TestCase):
         code, output = run(*program, "maps", env=apart)
         self.assertEqual(code, 1)
         self.assertIn(
-            "maps: there is no such group: imaging, conversion, formats, network, timing, "
-            "compression or all",
+            "maps: there is no such group: imaging, conversion, formats, digitalrf, network, "
+            "timing, compression or all",
             output,
         )
 
