@@ -34,6 +34,10 @@ ALARMS = {
     "odd_stamp",
     "slip",
     "below_horizon",
+    "between_spectra",
+    "no_delays",
+    "noise_silent",
+    "noise_stays",
 }
 #: entries of a message of status by which two of them may differ and are still alike
 DIFFERENT = {"id", "files", "description", "time"}
