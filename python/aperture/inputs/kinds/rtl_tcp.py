@@ -15,14 +15,17 @@ from ...streams.silent_block import silent
 from ..input_format import Option
 from ..receivers import OPTIONS, Driver, Ranges, ReceiverFormat, choice
 
+#: options of a single server: the parameter of the source, and how it is written
 OF_A_SERVER = {
-    "bias": Option(whole_reader(0, 1), "1: 4.5 V on the cable from the start (default: 0)", "0|1"),
-    "ppm": Option(
-        whole_reader(-1000, 1000), "error of the dongle's crystal in ppm (default: 0)", "N"
+    "bias": (
+        "bias_tee",
+        Option(whole_reader(0, 1), "1: 4.5 V on the cable from the start (default: 0)", "0|1"),
+    ),
+    "ppm": (
+        "correction",
+        Option(whole_reader(-1000, 1000), "error of the dongle's crystal in ppm (default: 0)", "N"),
     ),
 }
-#: the parameters of the source that these are
-PARAMETERS = {"bias": "bias_tee", "ppm": "correction"}
 #: one server is one dongle, of one connector and one input, whose clock nobody chooses and whose
 #: samples have no times
 LACKING = ("antenna", "channels", "clock", "time", "follow_clock")
@@ -93,7 +96,7 @@ class RtlTcp(ReceiverFormat):
             "it, others ignore it (default: the server's)",
         )
     }
-    options_of_a_name = OF_A_SERVER
+    options_of_a_name = {key: option for key, (_, option) in OF_A_SERVER.items()}
 
     def open_devices(self, request, channels):
         drivers = []
@@ -118,7 +121,8 @@ class RtlTcp(ReceiverFormat):
                         f"expected {' or '.join(OF_A_SERVER)} behind an address, or one of "
                         + ", ".join(RtlTcp.options)
                     )
-                values[PARAMETERS[key]] = OF_A_SERVER[key].read(text)
+                parameter, option = OF_A_SERVER[key]
+                values[parameter] = option.read(text)
             except ValueError as error:
                 raise request.error(f"{entry}: {error}") from None
         try:
