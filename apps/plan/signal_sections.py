@@ -114,7 +114,7 @@ class Input:
                 "hosts have phases of their own",
                 shown=True,
             )
-        if self.zoom is None and self.zoom_passband != 0.8:
+        if self.zoom is None and self.zoom_passband != type(self).zoom_passband:
             raise plan.error(
                 "input.zoom_passband", f"needs {plan.naming('input.zoom')}", shown=True
             )
