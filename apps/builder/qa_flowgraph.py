@@ -124,8 +124,9 @@ class qa_flowgraph(InFolder, gr_unittest.TestCase):
             self.plan(
                 "calibration: {measure: noise, integrations: 4}\n"
                 f"outputs: {{file: '{self.path('v-{time}.uvh5')}'}}\n",
-                engines="channels: 32, integration: 0.1",
-                duration=12,
+                engines="channels: 32, integration: 0.1024",
+                # on a GPU more of it is on its way when the corrections come
+                duration=120 if ON_GPU else 12,
             )
         )
         self.assertEqual(FRONT | CORRELATOR | {"calibrator"}, set(graph.named_blocks()))
