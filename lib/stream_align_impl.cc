@@ -532,15 +532,18 @@ void stream_align_impl::take(const offset_job::answer& a)
         d_logger->warn("the offsets could not be measured: {:s}", a.error);
     know_clock(a.asked.search.reference, 0);
     if (a.asked.known.empty()) {
-        bool found = false, all = true;
+        bool all = true;
         double share = 1;
+        std::vector<double> coherence(d_p.inputs, std::nan(""));
         for (int port = 0; port < d_p.inputs; port++) {
             const auto& o = a.offsets.inputs[port];
             if (port == a.asked.search.reference)
                 continue;
-            found = found || o.found;
             all = all && (o.found || !d_inputs[port].measured);
-            share = o.found ? std::min(share, o.coherence) : share;
+            if (!o.found)
+                continue;
+            share = std::min(share, o.coherence);
+            coherence[port] = o.coherence;
         }
         // Receivers that lose samples when they are tuned are no longer near their place.
         // Where the output is held, there may be too few samples to search all of
@@ -555,7 +558,7 @@ void stream_align_impl::take(const offset_job::answer& a)
         }
         d_noise_share = share;
         take_offsets(a);
-        act(d_noise.measured(position(), found));
+        act(d_noise.measured(position(), std::move(coherence)));
     } else if (a.error.empty()) {
         take_slips(a);
     }
@@ -912,6 +915,10 @@ void stream_align_impl::act(const noise_cycle::outcome& o)
         message_port_pub(noise_port, to);
         publish("noise", reference(), to);
     }
+    if (o.again)
+        d_logger->info(
+            "the noise source came on within the samples that were measured: they "
+            "are measured once more");
     if (o.silent)
         complain(
             "noise_silent",

@@ -47,7 +47,7 @@ def advice(error, kernel=linux.KERNEL_SETTINGS):
     text = str(error)
     if isinstance(error, MemoryError) and "bad_alloc" in text:
         return small_limits(kernel)
-    found = re.search(r"filesystem error.*\[(.*?/\.?gnuradio)\b", text)
+    found = re.search(r"filesystem error.*\[([^]]*/\.?gnuradio)\b", text)
     if found:
         given = [name for name in FOLDERS if os.environ.get(name)]
         name = next((name for name in given if found[1].startswith(os.environ[name])), "HOME")

@@ -8,8 +8,19 @@
 #include "stream/noise_cycle.h"
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace gr::aperture {
+
+namespace {
+
+bool any_known(const std::vector<double>& values)
+{
+    return std::any_of(
+        values.begin(), values.end(), [](double v) { return std::isfinite(v); });
+}
+
+} // namespace
 
 void noise_cycle::set_lengths(int64_t settle, int64_t patience)
 {
@@ -39,7 +50,7 @@ noise_cycle::outcome noise_cycle::begin(int64_t tick, bool by_hand)
         d_by_hand = false;
     }
     d_by_hand = d_by_hand || by_hand;
-    d_complained = false;
+    d_complained = d_again = false;
     d_reference.clear();
     return enter(stage::searching, tick, o);
 }
@@ -54,11 +65,12 @@ noise_cycle::outcome noise_cycle::end(int64_t tick)
     return enter(stage::falling, tick, o);
 }
 
-noise_cycle::outcome noise_cycle::measured(int64_t tick, bool found)
+noise_cycle::outcome noise_cycle::measured(int64_t tick, std::vector<double> coherence)
 {
     if (d_stage != stage::searching)
         return {};
-    if (found)
+    d_searched = std::move(coherence);
+    if (any_known(d_searched))
         return enter(stage::gauging, tick);
     if (d_complained || tick < d_since + d_patience)
         return {};
@@ -70,33 +82,40 @@ noise_cycle::outcome noise_cycle::measured(int64_t tick, bool found)
     return enter(stage::falling, tick, o);
 }
 
-bool noise_cycle::has_fallen(const std::vector<double>& coherence) const
+bool noise_cycle::below(double part,
+                        const std::vector<double>& coherence,
+                        const std::vector<double>& elsewhere,
+                        bool all)
 {
     bool any = false;
-    for (size_t i = 0; i < std::min(coherence.size(), d_reference.size()); i++) {
-        if (!std::isfinite(coherence[i]) || !std::isfinite(d_reference[i]))
+    for (size_t i = 0; i < std::min(coherence.size(), elsewhere.size()); i++) {
+        if (!std::isfinite(coherence[i]) || !std::isfinite(elsewhere[i]))
             continue;
-        if (coherence[i] >= fallen * d_reference[i])
-            return false;
+        const bool low = coherence[i] < part * elsewhere[i];
+        if (low != all)
+            return low;
         any = true;
     }
-    return any;
+    return any && all;
 }
 
 noise_cycle::outcome noise_cycle::gauge(int64_t tick,
                                         const std::vector<double>& coherence)
 {
     if (d_stage == stage::gauging) {
-        if (std::none_of(coherence.begin(), coherence.end(), [](double c) {
-                return std::isfinite(c);
-            }))
+        if (!any_known(coherence))
             return {};
+        if (!d_again && below(whole, d_searched, coherence, false)) {
+            outcome o;
+            o.again = d_again = true;
+            return enter(stage::searching, tick, o);
+        }
         d_reference = coherence;
         return end_gauging(tick);
     }
     if (d_stage != stage::falling)
         return {};
-    d_low = has_fallen(coherence) ? d_low + 1 : 0;
+    d_low = below(fallen, coherence, d_reference, true) ? d_low + 1 : 0;
     if (d_low < windows)
         return {};
     outcome o;

@@ -39,12 +39,16 @@ public:
         bool stays = false;    //!< the coherence has not fallen since it was switched off
         bool answered = false; //!< the coherence has fallen
         bool ended = false;    //!< from this tick on, samples are those of the antennas
+        bool again = false;    //!< only a part of what was searched had the source
     };
     //! A coherence below this part of that with the source has fallen: the samples of a
     //! window of which half has the source lie between the two.
     static constexpr double fallen = 0.7;
     //! Windows in a row that have to say so: the source may have gone within the first.
     static constexpr int windows = 2;
+    //! Inputs whose coherence in a search was below this part of that with the source
+    //! came before the source in a part of the samples, and are searched once more.
+    static constexpr double whole = 0.9;
 
     //! \param settle ticks from switching on to the first sample that is measured
     //! \param patience ticks in which a switch has to act
@@ -54,9 +58,9 @@ public:
     outcome begin(int64_t tick, bool by_hand);
     //! Ends what was begun by hand.
     outcome end(int64_t tick);
-    //! Takes the result of a search among samples of wants_search().
-    //! \param found whether any input was found
-    outcome measured(int64_t tick, bool found);
+    //! Takes the result of a search among samples of wants_search(): the coherence of
+    //! each input that was found; not a number where it was not, and of the reference.
+    outcome measured(int64_t tick, std::vector<double> coherence);
     //! Takes the coherence of each input in a window that ends at a tick; not a number
     //! where it is not known.
     outcome gauge(int64_t tick, const std::vector<double>& coherence);
@@ -81,12 +85,19 @@ private:
     outcome enter(stage s, int64_t tick, outcome o);
     //! Has the source switched off, or waits for the hand that does so.
     outcome end_gauging(int64_t tick);
-    bool has_fallen(const std::vector<double>& coherence) const;
+    //! Returns whether any input has less than a part of its coherence elsewhere, or all
+    //! that are known in both.
+    static bool below(double part,
+                      const std::vector<double>& coherence,
+                      const std::vector<double>& elsewhere,
+                      bool all);
 
     int64_t d_settle = 0, d_patience = 0;
     stage d_stage = stage::off;
     int64_t d_since = 0; // tick at which the stage began
     bool d_by_hand = false, d_complained = false;
+    std::vector<double> d_searched;  // coherence in the samples that were searched
+    bool d_again = false;            // a second search was begun
     std::vector<double> d_reference; // coherence with the source; empty: not known
     int d_low = 0;                   // windows in a row whose coherence has fallen
 };

@@ -21,6 +21,7 @@ using gr::aperture::kernels::alignment::coherence_meter;
 namespace {
 
 constexpr int64_t settle = 100, patience = 2000, length = 300;
+const double nothing = std::nan("");
 
 //! A noise source whose switch acts so many ticks after it was told; below 0: never.
 struct source {
@@ -36,7 +37,9 @@ struct source {
 //! The events of a cycle, in ticks; -1: there was none.
 struct history {
     int64_t on = -1, off = -1, ended = -1, heard = -1; //!< heard: window of the reference
-    int told_on = 0, told_off = 0, silent = 0, stays = 0, answered = 0;
+    int told_on = 0, told_off = 0, silent = 0, stays = 0, answered = 0, again = 0;
+    int searches = 0;
+    double searched = 0; //!< coherence in the last search
     bool passed = false; //!< a sample with the source passed
 };
 
@@ -62,6 +65,7 @@ history simulate(source& s, int64_t window, int64_t begin, int64_t most = 20000)
         h.silent += o.silent;
         h.stays += o.stays;
         h.answered += o.answered;
+        h.again += o.again;
         if (o.ended)
             h.ended = tick;
         if (cycle.now() != stage) {
@@ -77,9 +81,15 @@ history simulate(source& s, int64_t window, int64_t begin, int64_t most = 20000)
         if (searched < 0 && cycle.wants_search(tick))
             searched = tick;
         if (searched >= 0 && tick - searched + 1 == length) {
-            const bool found = s.is_on(searched) || s.sky > 0.5;
+            double heard = 0;
+            for (int64_t t = searched; t <= tick; t++)
+                heard += (s.is_on(t) ? 0.9 : s.sky) / double(length);
+            h.searches++;
+            h.searched = heard;
+            const bool found = heard > 1.5 * s.sky || s.sky > 0.5;
             searched = -1;
-            take(cycle.measured(tick + 1, found), tick + 1);
+            take(cycle.measured(tick + 1, { nothing, found ? heard : nothing }),
+                 tick + 1);
             continue;
         }
         if (!cycle.wants_coherence())
@@ -93,7 +103,7 @@ history simulate(source& s, int64_t window, int64_t begin, int64_t most = 20000)
         if (h.heard < 0)
             h.heard = tick + 1;
         gauged = -1;
-        take(cycle.gauge(tick + 1, { std::nan(""), coherence }), tick + 1);
+        take(cycle.gauge(tick + 1, { nothing, coherence }), tick + 1);
     }
     return h;
 }
@@ -104,6 +114,8 @@ class qa_noise_cycle : public CppUnit::TestCase
 {
     CPPUNIT_TEST_SUITE(qa_noise_cycle);
     CPPUNIT_TEST(switches_that_act);
+    CPPUNIT_TEST(switches_that_act_late);
+    CPPUNIT_TEST(searched_once_more);
     CPPUNIT_TEST(switch_that_is_dead);
     CPPUNIT_TEST(switch_that_sticks);
     CPPUNIT_TEST(source_that_is_always_heard);
@@ -136,6 +148,39 @@ class qa_noise_cycle : public CppUnit::TestCase
             const bool high = 0.9 * share + s.sky * (1 - share) >= 0.7 * 0.9;
             CPPUNIT_ASSERT_EQUAL(h.off + (whole + (high ? 3 : 2)) * window, h.ended);
         }
+    }
+
+    //! The last search is among samples of which all have the source, or nearly all.
+    void switches_that_act_late()
+    {
+        std::mt19937 random(3);
+        for (int i = 0; i < 300; i++) {
+            const int64_t late = settle + 1 + int64_t(random() % (length - 3));
+            source s{ late, 40, 0.01 };
+            const auto h = simulate(s, 20, 0);
+            CPPUNIT_ASSERT(!h.passed);
+            CPPUNIT_ASSERT(h.searched > 0.9 * 0.9);
+            CPPUNIT_ASSERT_EQUAL(h.searches - 1, h.again);
+            CPPUNIT_ASSERT_EQUAL(late - settle > length / 10, h.again == 1);
+            CPPUNIT_ASSERT_EQUAL(1, h.answered);
+        }
+    }
+
+    //! Coherence that differs otherwise is no reason to search for ever.
+    void searched_once_more()
+    {
+        noise_cycle c;
+        c.set_lengths(settle, patience);
+        c.begin(0, false);
+        c.measured(500, { 0.5, nothing });
+        CPPUNIT_ASSERT(!c.gauge(550, { 0.52, 0.9 }).again);
+        c.begin(1000, false);
+        c.measured(1500, { 0.8, 0.5 });
+        CPPUNIT_ASSERT(c.gauge(1550, { 0.8, 0.9 }).again);
+        CPPUNIT_ASSERT(c.now() == noise_cycle::stage::searching);
+        CPPUNIT_ASSERT(!c.wants_search(1550 + settle - 1));
+        c.measured(2000, { 0.8, 0.5 });
+        CPPUNIT_ASSERT(c.gauge(2050, { 0.8, 0.9 }).switch_to == false);
     }
 
     void switch_that_is_dead()
@@ -179,9 +224,9 @@ class qa_noise_cycle : public CppUnit::TestCase
         CPPUNIT_ASSERT(!c.begin(50, false).switch_to);
         CPPUNIT_ASSERT(!c.wants_search(settle + 49));
         CPPUNIT_ASSERT(c.wants_search(settle + 50));
-        c.measured(500, true);
+        c.measured(500, { 0.9 });
         CPPUNIT_ASSERT(!c.begin(510, false).switch_to); // while it is gauged
-        c.measured(900, true);
+        c.measured(900, { 0.9 });
         CPPUNIT_ASSERT(c.gauge(950, { 0.9 }).switch_to == false);
         CPPUNIT_ASSERT(c.begin(960, false).switch_to == true); // while it falls
         CPPUNIT_ASSERT(!c.wants_coherence());
@@ -196,9 +241,9 @@ class qa_noise_cycle : public CppUnit::TestCase
         CPPUNIT_ASSERT(!c.end(0).switch_to);
         CPPUNIT_ASSERT(c.begin(0, true).switch_to == true);
         // one warning, and the hand decides
-        CPPUNIT_ASSERT(c.measured(patience, false).silent);
-        CPPUNIT_ASSERT(!c.measured(patience + 300, false).silent);
-        c.measured(patience + 600, true);
+        CPPUNIT_ASSERT(c.measured(patience, { nothing }).silent);
+        CPPUNIT_ASSERT(!c.measured(patience + 300, { nothing }).silent);
+        c.measured(patience + 600, { 0.9 });
         CPPUNIT_ASSERT(!c.gauge(patience + 650, { 0.9 }).switch_to);
         CPPUNIT_ASSERT(!c.pass(100 * patience).switch_to);
         CPPUNIT_ASSERT(c.now() == noise_cycle::stage::held);
