@@ -105,6 +105,31 @@ def run_or_fail(test, *command, **options):
     return output
 
 
+def on_screen_or_fail(test, *command, env=None, **options):
+    """
+    Runs a program like run_or_fail(), on a screen of its own, of Xvfb; the test is skipped without.
+
+    Not by xvfb-run, which sometimes waits for ever on a busy machine: for the signal of a server
+    that is ready before the shell waits for it. Two that start together may also take one number.
+    """
+    need_program(test, "Xvfb")
+    reads, writes = os.pipe()
+    words = ["-displayfd", str(writes), "-screen", "0", "1280x1024x24", "-nolisten", "tcp"]
+    server = subprocess.Popen(
+        ["Xvfb", *words], pass_fds=[writes], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    os.close(writes)
+    try:
+        with os.fdopen(reads) as told:  # it ends where the server does
+            number = told.readline().strip()
+        test.assertTrue(number, "Xvfb could not be started")
+        there = {**(os.environ if env is None else env), "DISPLAY": f":{number}"}
+        return run_or_fail(test, *command, env=there, **options)
+    finally:
+        server.terminate()
+        server.wait()
+
+
 @contextlib.contextmanager
 def working_in(folder):
     """The current folder of this process is this one for as long."""

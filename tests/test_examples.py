@@ -10,7 +10,6 @@ import re
 import runpy
 import sys
 import unittest
-import zlib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from unittest import mock
@@ -30,8 +29,8 @@ from places import (
     fresh_folder,
     main,
     need_program,
+    on_screen_or_fail,
     run,
-    run_or_fail,
     run_script,
     working_in,
 )
@@ -204,12 +203,11 @@ class TestExamples(unittest.TestCase):
     def test_no_block_covers_another(self):
         """Blocks and their comments lie apart in GNU Radio Companion. Of a flowgraph whose blocks
         all have one place, every pair is told."""
-        need_program(self, "xvfb-run")
         piled = self.compiled / "piled.grc"
         text = (EXAMPLES / "fringes.grc").read_text()
         piled.write_text(re.sub(r"coordinate: \[.*\]", "coordinate: [8, 8]", text))
         script, paths = SOURCE / "tests/grc_overlaps.py", sorted(EXAMPLES.rglob("*.grc"))
-        output = run_or_fail(self, "xvfb-run", "-a", "python3", script, piled, *paths)
+        output = on_screen_or_fail(self, "python3", script, piled, *paths)
         blocks = int(re.search(rf"{piled}: (\d+) blocks", output)[1])
         overlaps = re.findall(r"(.*): (\S+ overlaps \S+)", output)
         told = [pair for path, pair in overlaps if path == str(piled)]
@@ -258,7 +256,7 @@ class TestExamples(unittest.TestCase):
 
     def test_qt(self):
         """Flowgraphs run under Xvfb, their ranges are moved, their plots are drawn."""
-        need_program(self, "xvfb-run")
+        need_program(self, "Xvfb")
         # flowgraphs wait for their throttles most of the time, so two are run together
         with ThreadPoolExecutor(2) as runners:
             running = {
@@ -387,16 +385,8 @@ class TestExamples(unittest.TestCase):
         PICTURES.mkdir(exist_ok=True)
         picture = PICTURES / f"{name}.png"
         picture.unlink(missing_ok=True)
-        # each of two that begin together must look elsewhere for a free display
-        first = str(100 + 5 * (zlib.crc32(f"{name} {os.getpid()}".encode()) % 2000))
-        output = run_or_fail(
+        output = on_screen_or_fail(
             self,
-            "xvfb-run",
-            "-n",
-            first,
-            "-a",
-            "-s",
-            "-screen 0 1280x1024x24",
             "python3",
             SOURCE / "tests/qt_example.py",
             path,
@@ -427,7 +417,6 @@ class TestExamples(unittest.TestCase):
             if os.environ.get("APERTURE_REQUIRE_OUTSIDE") == "1":
                 self.fail("libsoapysdr-dev is not installed")
             self.skipTest("libsoapysdr-dev is not installed")
-        need_program(self, "xvfb-run")
         text = (self.compiled / "two_receivers_soapy.py").read_text()
         played = self.compiled / "two_receivers_played.py"
         # the embedded blocks keep their names

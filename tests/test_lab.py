@@ -33,7 +33,7 @@ from places import (
     copy_flowgraphs,
     fresh_folder,
     main,
-    need_program,
+    on_screen_or_fail,
     run_or_fail,
     working_in,
 )
@@ -485,15 +485,10 @@ class TestSteps(unittest.TestCase):
 
     def start(self, name, seconds, *said):
         """Runs a flowgraph in a window, at least until this is said; returns what it printed."""
-        need_program(self, "xvfb-run")
         if not (self.folder / "fringes.py").exists():
             compile_flowgraphs(self)
-        output = run_or_fail(
+        output = on_screen_or_fail(
             self,
-            "xvfb-run",
-            "-a",
-            "-s",
-            "-screen 0 1280x1024x24",
             SOURCE / "tools/run",
             "python3",
             SOURCE / "tests/qt_example.py",
