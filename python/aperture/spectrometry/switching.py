@@ -291,7 +291,7 @@ class SwitchedSpectra:
         )
 
     def _check_load(self, ratio):
-        worst = float(ratio[np.argmax(np.abs(ratio - 1))])
+        worst = float(ratio.flat[np.argmax(np.abs(ratio - 1))])
         if abs(worst - 1) < SWITCHED:
             self._fault(
                 "switching",
