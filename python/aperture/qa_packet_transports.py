@@ -20,6 +20,7 @@ import socket
 import struct
 import subprocess
 import sys
+import unittest
 
 import numpy as np
 import qa_packet_source
@@ -112,7 +113,7 @@ class Transport:
         super().setUpClass()
         reason = NO_WIRE or aperture.packet_transports()[cls.transport]
         if reason:
-            raise gr_unittest.SkipTest(f"{cls.transport}: {reason}")
+            raise unittest.SkipTest(f"{cls.transport}: {reason}")
 
     def setUp(self):
         super().setUp()
