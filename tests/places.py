@@ -120,7 +120,7 @@ def on_screen_or_fail(test, *command, env=None, **options):
     )
     os.close(writes)
     try:
-        with os.fdopen(reads) as told:  # it ends where the server does
+        with os.fdopen(reads) as told:  # nothing where the server ended
             number = told.readline().strip()
         test.assertTrue(number, "Xvfb could not be started")
         there = {**(os.environ if env is None else env), "DISPLAY": f":{number}"}
