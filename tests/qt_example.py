@@ -87,11 +87,15 @@ def options_of(words):
 
 def main(words):
     options = options_of(words)
-    raised = []
-    # exceptions in slots end here, and not in exec_()
-    sys.excepthook = lambda *what: (raised.append(what), traceback.print_exception(*what))
+    application, raised = Qt.QApplication(sys.argv[:1]), []
 
-    application = Qt.QApplication(sys.argv[:1])
+    def raises(*what):
+        """Takes an exception in a slot, which would not end exec_()."""
+        raised.append(what)
+        traceback.print_exception(*what)
+        Qt.QTimer.singleShot(0, application.quit)
+
+    sys.excepthook = raises
     module = load(options.path)
     window = getattr(module, options.path.stem)()
     # the generated main() calls snippets, where there are any
@@ -105,7 +109,12 @@ def main(words):
     wrong = []
 
     def drawn():
-        return int((coloured(pixels_of(window), options.curve) & ~blank).sum())
+        points = coloured(pixels_of(window), options.curve)
+        if points.shape == blank.shape:
+            return int((points & ~blank).sum())
+        # a text that came has made the window larger, and lines of zeros longer
+        larger = np.maximum(1, np.divide(points.shape, blank.shape))
+        return int(points.sum() - blank.sum() * larger.prod())
 
     def move_ranges():
         for slider in window.findChildren(Qt.QSlider):

@@ -118,6 +118,7 @@ class QUIET(gr.top_block, Qt.QWidget):
         self.sink.set_y_axis(LOW, 2)
         Qt.QVBoxLayout(self).addWidget(sip.wrapinstance(self.sink.qwidget(), Qt.QWidget))
         self.connect(self.source, self.throttle, self.sink)
+        Qt.QTimer.singleShot(300, lambda: LATER)
 """
 
 EXAMPLES = SOURCE / "examples"
@@ -271,16 +272,20 @@ class TestExamples(unittest.TestCase):
                     getattr(self, f"check_{name}", lambda output: None)(output)
 
     def test_empty_window(self):
-        """A window that shows no curve, or never says what it is to say, makes its test fail."""
+        """A window that shows no curve, never says what it is to say, or raises an exception makes
+        its test fail."""
         folder = fresh_folder("empty_window")
-        for name, lowest, missing in (
-            ("quiet", 1, "the curve has 0 points; more than 400"),
+        for name, lowest, later, missing in (
+            ("quiet", 1, "None", "the curve has 0 points; more than 400"),
             # GNU Radio's sink draws zeros before samples come, and nothing else
-            ("flat", -2, "the curve has 0 points; more than 400"),
-            ("silent", 1, "no sink says never"),
+            ("flat", -2, "None", "the curve has 0 points; more than 400"),
+            ("growing", -2, "self.resize(1100, 650)", "points; more than 400"),
+            ("silent", 1, "None", "no sink says never"),
+            ("raising", 1, "1 / 0", "ZeroDivisionError"),
         ):
             path = folder / f"{name}.py"
-            path.write_text(EMPTY.replace("QUIET", name).replace("LOW", str(lowest)))
+            text = EMPTY.replace("QUIET", name).replace("LOW", str(lowest))
+            path.write_text(text.replace("LATER", later))
             with self.subTest(window=name):
                 status, output = run(
                     "python3",
@@ -294,7 +299,7 @@ class TestExamples(unittest.TestCase):
                     env={**os.environ, "QT_QPA_PLATFORM": "offscreen"},
                 )
                 self.assertEqual(status, 1, output)
-                self.assertNotIn("Traceback", output)
+                self.assertEqual("Traceback" in output, name == "raising", output)
                 self.assertIn(missing, output)
 
     def check_embedded_block(self, output):
