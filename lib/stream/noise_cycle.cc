@@ -20,6 +20,29 @@ bool any_known(const std::vector<double>& values)
         values.begin(), values.end(), [](double v) { return std::isfinite(v); });
 }
 
+//! Returns of each input whose coherence is known in both whether it has less than a part
+//! of that elsewhere.
+std::vector<bool> below(double part,
+                        const std::vector<double>& coherence,
+                        const std::vector<double>& elsewhere)
+{
+    std::vector<bool> low;
+    for (size_t i = 0; i < std::min(coherence.size(), elsewhere.size()); i++)
+        if (std::isfinite(coherence[i]) && std::isfinite(elsewhere[i]))
+            low.push_back(coherence[i] < part * elsewhere[i]);
+    return low;
+}
+
+bool any(const std::vector<bool>& of)
+{
+    return std::find(of.begin(), of.end(), true) != of.end();
+}
+
+bool all(const std::vector<bool>& of)
+{
+    return std::find(of.begin(), of.end(), false) == of.end();
+}
+
 } // namespace
 
 void noise_cycle::set_lengths(int64_t settle, int64_t patience)
@@ -82,30 +105,13 @@ noise_cycle::outcome noise_cycle::measured(int64_t tick, std::vector<double> coh
     return enter(stage::falling, tick, o);
 }
 
-bool noise_cycle::below(double part,
-                        const std::vector<double>& coherence,
-                        const std::vector<double>& elsewhere,
-                        bool all)
-{
-    bool any = false;
-    for (size_t i = 0; i < std::min(coherence.size(), elsewhere.size()); i++) {
-        if (!std::isfinite(coherence[i]) || !std::isfinite(elsewhere[i]))
-            continue;
-        const bool low = coherence[i] < part * elsewhere[i];
-        if (low != all)
-            return low;
-        any = true;
-    }
-    return any && all;
-}
-
 noise_cycle::outcome noise_cycle::gauge(int64_t tick,
                                         const std::vector<double>& coherence)
 {
     if (d_stage == stage::gauging) {
         if (!any_known(coherence))
             return {};
-        if (!d_again && below(whole, d_searched, coherence, false)) {
+        if (!d_again && any(below(whole, d_searched, coherence))) {
             outcome o;
             o.again = d_again = true;
             return enter(stage::searching, tick, o);
@@ -115,7 +121,8 @@ noise_cycle::outcome noise_cycle::gauge(int64_t tick,
     }
     if (d_stage != stage::falling)
         return {};
-    d_low = below(fallen, coherence, d_reference, true) ? d_low + 1 : 0;
+    const auto low = below(fallen, coherence, d_reference);
+    d_low = any(low) && all(low) ? d_low + 1 : 0;
     if (d_low < windows)
         return {};
     outcome o;

@@ -85,12 +85,6 @@ private:
     outcome enter(stage s, int64_t tick, outcome o);
     //! Has the source switched off, or waits for the hand that does so.
     outcome end_gauging(int64_t tick);
-    //! Returns whether any input has less than a part of its coherence elsewhere, or all
-    //! that are known in both.
-    static bool below(double part,
-                      const std::vector<double>& coherence,
-                      const std::vector<double>& elsewhere,
-                      bool all);
 
     int64_t d_settle = 0, d_patience = 0;
     stage d_stage = stage::off;
