@@ -109,8 +109,7 @@ def on_screen_or_fail(test, *command, env=None, **options):
     """
     Runs a program like run_or_fail(), on a screen of its own, of Xvfb; the test is skipped without.
 
-    Not by xvfb-run, which sometimes waits for ever on a busy machine: for the signal of a server
-    that is ready before the shell waits for it. Two that start together may also take one number.
+    Xvfb takes a number that is free. Of xvfb-run, two that start together may take the same one.
     """
     need_program(test, "Xvfb")
     reads, writes = os.pipe()

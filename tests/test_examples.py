@@ -28,7 +28,6 @@ from places import (
     copy_flowgraphs,
     fresh_folder,
     main,
-    need_program,
     on_screen_or_fail,
     run,
     run_script,
@@ -257,7 +256,6 @@ class TestExamples(unittest.TestCase):
 
     def test_qt(self):
         """Flowgraphs run under Xvfb, their ranges are moved, their plots are drawn."""
-        need_program(self, "Xvfb")
         # flowgraphs wait for their throttles most of the time, so two are run together
         with ThreadPoolExecutor(2) as runners:
             running = {
