@@ -276,8 +276,8 @@ public:
     }
     SoapySDR::ArgInfoList getStreamArgsInfo(int, size_t) const override
     {
-        // GNU Radio Companion's block of RTL-SDRs sets it, and GNU Radio 3.10.12 refuses
-        // what a driver does not list
+        // the one that GNU Radio Companion's block of RTL-SDRs sets: GNU Radio 3.10.12
+        // refuses what a driver does not list
         SoapySDR::ArgInfo length;
         length.key = "bufflen";
         length.value = "16384";
